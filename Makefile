@@ -77,6 +77,7 @@ sparkbench: setup ## compaction, mode by mode beside the plain implementation (a
 .PHONY: sim mutants
 sim: setup ## nodes and clients in virtual time, with faults: SEED=7341 (or 1-100) STEPS=5000
 	$(BIN)/coordinator simulate --seed "$(or $(SEED),1-100)" --steps "$(or $(STEPS),5000)" $(ARGS)
+	$(BIN)/coordinator simulate --store shared --seed "$(or $(SEED),1-100)" --steps "$(or $(STEPS),5000)" $(ARGS)
 
 mutants: setup ## does the simulation find known defects? each in a process of its own (five minutes)
 	$(PY) -m tests.simulation.mutants $(ARGS)

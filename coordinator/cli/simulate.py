@@ -21,8 +21,8 @@ import msgspec
 
 from coordinator.cli.errors import CliError
 from coordinator.cli.screen import need_extra
-from coordinator.simulation.faults import TAKE
-from coordinator.simulation.run import simulate
+from coordinator.simulation import faults, shared_faults
+from coordinator.simulation.run import DISKS, SHARED, simulate
 from coordinator.torture.schedule import Schedule, read_schedule, write_schedule
 from coordinator.torture.shrink import shrink
 
@@ -35,6 +35,7 @@ EPILOG: Final = """\
 examples:
   coordinator simulate                              a hundred seeds of 5,000 steps
   coordinator simulate --seed 7341 --steps 20000    one world; the same seed gives the same run
+  coordinator simulate --store shared               nodes that share a store, in place of their disks
   coordinator simulate --replay simulation-7.json   the faults of a saved schedule, in the world of its seed
 
 exit code: 0 if no promise was broken, 1 if one was"""
@@ -49,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--seed", metavar="N|A-B", type=_seeds, default=range(1, 101), help="the seeds; default: 1-100")
     add("--steps", metavar="N", type=int, default=5000, help="steps of each, at least; default: 5000")
+    add("--store", choices=(DISKS, SHARED), default=DISKS, help="where nodes keep the offsets log; default: disks")
     add("--parallel", metavar="N", type=int, default=os.cpu_count() or 1, help="processes; default: the processors")
     add("--replay", metavar="FILE", type=Path, help="take the faults of this file, in the world of its seed")
     add("--save", metavar="DIR", type=Path, default=Path(), help="where schedules that break a promise are saved")
@@ -58,14 +60,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     need_extra()
     if arguments.replay is not None:
-        schedule = _replayed(arguments.replay)
-        outcomes = [simulate(schedule.seed, arguments.steps, schedule)]
+        schedule = _replayed(arguments.replay, arguments.store)
+        outcomes = [simulate(schedule.seed, arguments.steps, schedule, store=arguments.store)]
         _tell(outcomes, 0.0, as_json=arguments.json)
         return BROKEN if outcomes[0].violation else 0
     started_s = told_s = time.monotonic()
     outcomes = []
     with ProcessPoolExecutor(max(arguments.parallel, 1), mp_context=get_context("spawn")) as pool:
-        running = [pool.submit(simulate, seed, arguments.steps) for seed in arguments.seed]
+        running = [pool.submit(simulate, seed, arguments.steps, store=arguments.store) for seed in arguments.seed]
         for future in as_completed(running):
             outcomes.append(future.result())
             now_s = time.monotonic()
@@ -90,10 +92,13 @@ def _seeds(text: str) -> range:
     return range(int(first), int(last or first) + 1)
 
 
-def _replayed(path: Path) -> Schedule:
+def _replayed(path: Path, store: str) -> Schedule:
+    known = shared_faults.TAKE if store == SHARED else faults.TAKE
     try:
         schedule = read_schedule(path.read_text(encoding="utf-8"))
-        if strange := [step.do for step in schedule.steps if step.do not in TAKE]:
+        if strange := [step.do for step in schedule.steps if step.do not in known]:
+            if strange[0] in {*faults.TAKE, *shared_faults.TAKE}:
+                raise CliError(f"--replay {path}: {strange[0]} is no step with --store {store}; give the other --store")
             raise CliError(f"--replay {path}: {strange[0]} is a step of torture; use `coordinator torture --replay`")
         return schedule
     except OSError as error:
@@ -106,7 +111,7 @@ def _shortest(outcome: Outcome, arguments: argparse.Namespace, pool: ProcessPool
     kind = _FACTS.sub("#", outcome.violation)
 
     def attempt(some: Sequence[Schedule]) -> tuple[Schedule, Outcome] | None:
-        playing = [pool.submit(simulate, outcome.seed, arguments.steps, each) for each in some]
+        playing = [pool.submit(simulate, outcome.seed, arguments.steps, each, store=arguments.store) for each in some]
         found = [future.result() for future in playing]
         return next(((each.schedule, each) for each in found if _FACTS.sub("#", each.violation) == kind), None)
 

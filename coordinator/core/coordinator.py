@@ -298,8 +298,8 @@ class GroupCoordinator:
     def suspend(self, now_ms: int) -> Effects:
         """Answer no request until `resume`: another node may serve the partitions by now.
 
-        Requests that wait for an append are answered as timed out. Joins stay parked, and no deadline passes, because
-        the clock of the node is halted meanwhile.
+        Requests that wait for an append, their own or another one, are answered as timed out. Joins stay parked, and
+        no deadline passes, because the clock of the node is halted meanwhile.
         """
         context = self._begin(now_ms)
         self.is_suspended = True
@@ -311,6 +311,7 @@ class GroupCoordinator:
         for shard in self._registry.partitions:
             while shard.time_out_appends(MAX_OFFSET, context) is not None:
                 yield None
+        self._timers.appends.complete_all(context)
 
     def resume(self) -> None:
         """Answer requests again: the lease was renewed before another node took a partition."""

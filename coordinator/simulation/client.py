@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -116,6 +117,7 @@ class SimulatedClient:
         self.chance = chance
         self.nodes = nodes
         self.coordinator = 0  # the node id of its group's; 0: not known
+        self.patience_s = math.inf  # after which it gives a request up, although its node has more time to answer
         self.versions = {key: chance.choice(choices) for key, choices in VERSIONS.items()}
         self._wires: dict[tuple[int, str], Wire] = {}
 
@@ -149,12 +151,14 @@ class SimulatedClient:
         sent_s = self.world.now_s
         asked = wire.ask(request, self.versions[key])
         try:
-            async with asyncio.timeout(within_s):
+            async with asyncio.timeout(min(within_s, self.patience_s)):
                 answer = await asked
         except TimeoutError:
             wire.transport.abort()
-            self._check_undisturbed(node, f"{key.name} of {self.name}", sent_s, within_s)
+            if within_s <= self.patience_s:
+                self._check_undisturbed(node, f"{key.name} of {self.name}", sent_s, within_s)
             raise CallError(f"{key.name} was not answered within {within_s:g} s") from None
+        self.history.on_answer(self.name, node, request, answer, sent_s)
         self.world.note(f"{self.name} {key.name} {_errors(answer)}")
         return answer
 

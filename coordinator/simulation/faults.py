@@ -14,6 +14,7 @@ from coordinator.simulation import rot
 from coordinator.simulation.node import DATA
 from coordinator.storage.log.checkpoint import RECOVERY_CHECKPOINT_NAME
 from coordinator.storage.log.swap import CLEANED, SwapStep
+from coordinator.storage.memory_store import CallOutcome
 from coordinator.torture.schedule import Schedule, Step
 
 if TYPE_CHECKING:
@@ -29,6 +30,20 @@ OPERATIONS: Final = ("pwrite", "pwrite", "fdatasync", "fdatasync", "fsync", "fsy
 FILES: Final = ("", OFFSETS_TOPIC, OFFSETS_TOPIC, CLEANED)  # part of a path
 TOMBSTONES_MS: Final = (0, 0, 1_000, 86_400_000)
 COMPACTION_STEPS: Final = (*SwapStep, *SwapStep, ProtocolStep.CHECKPOINT, JobStep.SETTLE, PlanningStep.WRITE)
+FATES: Final = tuple(fate.value for fate in CallOutcome if fate is not CallOutcome.DONE)  # of a request to a store
+CALLS: Final = (
+    "append",
+    "append",
+    "resolve",
+    "save_snapshot",
+    "trim",
+    "claim",
+    "release",
+    "renew",
+    "batches",
+    "load_snapshot",
+    "announce",
+)
 SLOW: Final = 50  # times the usual delay
 
 
@@ -179,15 +194,23 @@ THEMES: Final = (
 )
 
 
-def schedule(seed: int, *, nodes: int, copies: int, count: int, faults: Sequence[str] = ()) -> Schedule:
+def schedule(
+    seed: int,
+    *,
+    nodes: int,
+    copies: int,
+    count: int,
+    faults: Sequence[str] = (),
+    themes: Sequence[Sequence[str]] = THEMES,
+) -> Schedule:
     """Return a random schedule. The same seed gives the same one. Each has its own pace and its own kinds of faults.
 
     `faults`: the only kinds.
     """
     chance = random.Random(f"{seed}-schedule")
     pace = chance.choice(PACES)
-    themes = chance.sample(THEMES, chance.choice((1, 2, 3, 4, len(THEMES))))
-    choices = faults or [each for theme in themes for each in theme]
+    chosen = chance.sample(themes, chance.choice((1, 2, 3, 4, len(themes))))
+    choices = faults or [each for theme in chosen for each in theme]
     steps = [_step(chance, chance.choice(choices), nodes, copies, pace) for _ in range(count)]
     return Schedule(tuple(steps), seed)
 
@@ -222,6 +245,14 @@ def _step(chance: random.Random, do: str, nodes: int, copies: int, pace: float) 
         return Step(do, after_ms, node=node)
     if do == "lose_replies":
         return Step(do, after_ms, times=chance.choice((1, 3, 10, 30)), node=node)
+    if do == "cut_store":
+        api, ms = chance.choice(("in any way", *FATES)), chance.choice((200, 1_000, 3_000, 7_000))
+        return Step(do, after_ms, api=api, ms=ms, node=node if chance.random() < 0.7 else 0)
+    if do == "spoil_store_calls":
+        api, times = chance.choice(FATES), chance.choice((1, 1, 2, 5))
+        return Step(do, after_ms, api=api, times=times, node=node, file=chance.choice(CALLS))
+    if do in ("pause_in_call", "kill_in_call"):
+        return Step(do, after_ms, ms=chance.choice((1_000, 4_000, 7_000)), node=node, file=chance.choice(CALLS))
     if do == "slow_network":
         return Step(do, after_ms, ms=chance.choice((500, 3_000)))
     return Step(do, after_ms, ms=chance.choice((100, 1_000, 3_000, 7_000)), node=node)

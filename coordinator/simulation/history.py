@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from coordinator.simulation.world import World
 
@@ -86,6 +86,7 @@ class History:
         self.produced: dict[tuple[str, int], dict[int, str]] = {}  # acknowledged values by offset
         self.read: dict[bytes, tuple[str, int, int]] = {}  # where each value was read
         self.acknowledged = 0  # commits, and records
+        self.on_answer: Callable[[str, int, Any, Any, float], None] = lambda client, node, request, answer, sent_s: None
         self._world = world
         self._named = 0
 

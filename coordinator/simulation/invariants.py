@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.core.context import InvariantError
 from coordinator.core.group.state import EMPTY, PREPARING_REBALANCE, STABLE
-from coordinator.core.shard import PartitionState
+from coordinator.core.shard import PartitionState, Shard
 from coordinator.simulation.history import Place
 from coordinator.storage.log.errors import LogError
 from coordinator.storage.snapshot.loading import follow
@@ -118,13 +118,21 @@ class Invariants:
             self._check_generation(node, group)
         for place, register in self._history.registers.items():
             shard = core.partition(core.partition_for(place.group))
-            if shard.state is PartitionState.ACTIVE:
+            if self._serves(node, runtime, shard):
                 found = shard.offsets.get(*place)
                 name, offset = ("", -1) if found is None else (found.metadata, found.offset)
                 self._history.seen(place, name, offset, register.floor_s, f"the memory of {node.name}")
 
+    def _serves(self, node: SimulatedNode, runtime: Runtime, shard: Shard) -> bool:
+        """Return whether a node answers for a partition."""
+        return shard.state is PartitionState.ACTIVE
+
+    def _life_of(self, node: SimulatedNode, group: Group) -> int:
+        """Return a number of the time during which a node has not read a group again."""
+        return node.starts
+
     def _check_generation(self, node: SimulatedNode, group: Group) -> None:
-        key = node.number, node.starts, group.group_id
+        key = node.number, self._life_of(node, group), group.group_id
         if group.generation < self._generations.get(key, -1) and group.members:
             self._world.violated(f"{node.name}: the generation of {group.group_id} went back to {group.generation}")
         self._generations[key] = group.generation

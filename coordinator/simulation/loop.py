@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from coordinator.simulation.world import World
 
 TURN_S: Final = 0.000_200  # at most, between what makes a callback ready and its turn
+READS_S: Final = 0.000_01  # from the end of a pause until all that has arrived is read
 WORK_S: Final = 0.002  # at most, of a call in a thread; one in ten takes up to 50 times as long
 
 
@@ -33,6 +34,7 @@ class SimulatedLoop:
         self.host = host
         self.is_dead = False
         self.paused_until_s = 0.0
+        self.reads_before_timers = False  # behind a pause, in any order of connections; asyncio does, uvloop does not
         self._network = network
         self._chance = world.chance(f"loop-{name}")
         self._ready: deque[asyncio.Handle] = deque()
@@ -57,6 +59,13 @@ class SimulatedLoop:
     def pause(self, seconds: float) -> None:
         """Let the process do nothing for some time, as SIGSTOP does."""
         self.paused_until_s = max(self.paused_until_s, self.world.now_s + seconds)
+
+    def reads_at_s(self, connection: object) -> float:
+        """Return when it reads what has arrived on a connection now."""
+        if not self.reads_before_timers or self.paused_until_s + READS_S <= self.world.now_s:
+            return self.world.now_s
+        place = self.world.chance(f"reads-{connection}-{self.paused_until_s}").random()
+        return self.paused_until_s + READS_S * place
 
     def run(self, act: Callable[[], Any]) -> Any:
         """Call a function as a callback of this process, now."""
@@ -163,7 +172,9 @@ class SimulatedLoop:
     # -- turns ---------------------------------------------------------------------------------------------------
 
     def _due(self, handle: asyncio.TimerHandle) -> None:
-        if not self.is_dead and not handle.cancelled():
+        if self.reads_before_timers and self.paused_until_s > self.world.now_s:
+            self.world.at(self.paused_until_s + READS_S, lambda: self._due(handle))
+        elif not self.is_dead and not handle.cancelled():
             self._ready.append(handle)
             self._take_turn()
 

@@ -52,6 +52,9 @@ class SimulatedMachine(Machine):
         self._readings += 1
         return self._loop.time() + self._readings * READING_S
 
+    def boot_time(self) -> float:
+        return self._loop.time()
+
     def thread_time(self) -> float:
         return self._loop.time()
 

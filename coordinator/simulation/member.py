@@ -356,7 +356,7 @@ class SimulatedMember(SimulatedClient):
                 if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                     continue
                 if error is NONE:
-                    self._beat_in(generation, newest)
+                    self._beat_in(generation, newest, sent_s)
                     self._check_unfenced(sent_s, "a Heartbeat")
                 self._react(error)
             except CallError:
@@ -455,10 +455,10 @@ class SimulatedMember(SimulatedClient):
                 position = record.offset + 1
         return position
 
-    def _beat_in(self, generation: int, newest: int) -> None:
+    def _beat_in(self, generation: int, newest: int, sent_s: float) -> None:
         """Check a heartbeat that was good. A node that loads its groups answers so to all of them, as Kafka does."""
         node = self.nodes.get(self.coordinator)
-        if node is not None and node.is_ready:
+        if node is not None and not node.was_loading(self.group, sent_s):
             self.history.beat_in(self.group, generation, self.name, newest)
 
     def _check_unfenced(self, sent_s: float, what: str) -> None:
@@ -475,9 +475,10 @@ class SimulatedMember(SimulatedClient):
             member_id=self.member_id,
             group_instance_id=self.instance_id,
         )
-        answer = await self.call(await self.find(self.group), request)
+        node, sent_s = await self.find(self.group), self.world.now_s
+        answer = await self.call(node, request)
         if answer.error_code == NONE:
-            self._beat_in(self.generation - 1, newest)
+            self._beat_in(self.generation - 1, newest, sent_s)
         await self._commit(self.generation - 1)
 
     async def _commit(self, generation: int | None = None) -> None:

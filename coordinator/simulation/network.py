@@ -156,7 +156,18 @@ class Network:
             return
         if note:
             self._world.note(note)
-        receiver.loop.call_soon(act)
+        receiver.unread.append(act)
+        if len(receiver.unread) == 1:
+            self._read(receiver)
+
+    def _read(self, receiver: SimulatedTransport) -> None:
+        at_s = receiver.loop.reads_at_s(receiver.here)
+        if at_s > self._world.now_s:
+            self._world.at(at_s, lambda: self._read(receiver))
+            return
+        for act in receiver.unread:
+            receiver.loop.call_soon(act)
+        receiver.unread.clear()
 
     def pieces(self, data: bytes) -> list[bytes]:
         """Split bytes as a network may."""
@@ -190,7 +201,9 @@ class SimulatedTransport(asyncio.Transport):
     def __init__(self, network: Network, loop: SimulatedLoop, here: Address, there: Address) -> None:
         super().__init__({"peername": there, "sockname": here})
         self.loop = loop
+        self.here = here, there
         self.arrives_s = 0.0  # when the last piece that was sent arrives
+        self.unread: list[Callable[[], None]] = []  # that has arrived while the process was frozen
         self.held: list[tuple[Callable[[], None], str]] = []  # that would have arrived during a cut
         self.is_gone = False  # nothing arrives here any more
         self._network = network

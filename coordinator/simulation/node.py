@@ -84,6 +84,10 @@ class SimulatedNode:
         """True if its process runs."""
         return self.loop is not None and not self.loop.is_dead
 
+    def was_loading(self, group_id: str, since_s: float) -> bool:
+        """Return whether it may have been reading the group from the log, after a time."""
+        return not self.is_ready
+
     def disturbed(self, seconds: float = 0.0) -> None:
         """Note that requests may take longer, or be lost, until some time from now."""
         self.disturbed_s = max(self.disturbed_s, self._world.now_s + seconds)
@@ -104,8 +108,11 @@ class SimulatedNode:
             loop, random.Random(f"{self._world.seed}-{self.name}-{self.starts}"), self.wall_jump_ms
         )
         self._world.note(f"{self.name} starts")
-        self.server = Server(self._config, BoundSocket(self.address), fs=self.disk, machine=machine)  # type: ignore[arg-type]
+        self.server = self._new_server(BoundSocket(self.address), machine)
         loop.create_task(self._serve(loop, self.server))
+
+    def _new_server(self, listening: Any, machine: SimulatedMachine) -> Server:
+        return Server(self._config, listening, fs=self.disk, machine=machine)
 
     async def _serve(self, loop: SimulatedLoop, server: Server) -> None:
         try:

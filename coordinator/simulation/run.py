@@ -1,7 +1,7 @@
 """One run of a simulation: a world of nodes and clients from a seed, faults from a schedule, and a verdict.
 
 A run has three parts. While the schedule lasts, and until the wanted number of steps, everything happens at once. Then
-all faults end, and within `SETTLE_S` every group must be Stable with all its members, and have read and committed all
+all faults end, and within `settle_s` every group must be Stable with all its members, and have read and committed all
 records. Last, all clients end, and a while later the nodes must hold nothing of them but committed offsets,
 also after one more start.
 """
@@ -26,16 +26,17 @@ from coordinator.simulation.others import Administrator, Committer, SimulatedPro
 from coordinator.simulation.world import START_S, World
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    import random
+    from collections.abc import Callable, Mapping, Sequence
 
     from coordinator.simulation.client import SimulatedClient
-    from coordinator.torture.schedule import Schedule
+    from coordinator.torture.schedule import Schedule, Step
 
+DISKS: Final = "disks"
+SHARED: Final = "shared"
 MOST_MEMBERS: Final = 4  # of a group
 TOPICS: Final = {"orders": 3, "payments": 2}
-SETTLE_S: Final = 180.0  # of virtual time; the rebalance timeout is 12 s
 ENDED_S: Final = 120.0  # after which nothing may be left of ended clients
-STEPS_FOR_A_FAULT: Final = 40
 LOADED_S: Final = 30.0  # within which a node whose disk is well has started
 LOOK_S: Final = 1.0
 IDLE_S: Final = 3_600.0  # a world in which so much time passes without the wanted steps is stuck
@@ -60,12 +61,38 @@ class Outcome:
 class Simulation:
     """A world with its nodes and clients."""
 
+    take: Mapping[str, Callable[[Any, Step], None]] = faults.TAKE  # the faults that there are
+    themes: Sequence[Sequence[str]] = faults.THEMES
+    steps_for_a_fault = 40
+    settle_s = 180.0  # of virtual time; the rebalance timeout is 12 s
+    member_class: type[SimulatedMember] = SimulatedMember
+
     def __init__(self, seed: int, *, steps: int, schedule: Schedule | None = None, kinds: Sequence[str] = ()) -> None:
         self.world = World(seed)
         self.network = Network(self.world)
         self.history = History(self.world)
         self._steps = steps
-        chance = self.world.chance("shape")
+        self.nodes = self._make_nodes(self.world.chance("shape"))
+        self.invariants = self._make_invariants()
+        self._members: list[SimulatedMember] = []
+        self._makers: list[Callable[[], SimulatedMember]] = []
+        self._others: list[SimulatedClient] = []
+        self._doubles: list[SimulatedMember] = []  # processes whose group.instance.id another one has by now
+        self._clients = 0
+        self.faults_taken = 0
+        self._is_over = False  # no fault happens any more
+        self.rot_chance = self.world.chance("rot")
+        self._make_clients()
+        self.schedule = schedule or faults.schedule(
+            seed,
+            nodes=len(self.nodes),
+            copies=len(self._members),
+            count=max(steps // self.steps_for_a_fault, 1),
+            faults=kinds,
+            themes=self.themes,
+        )
+
+    def _make_nodes(self, chance: random.Random) -> dict[int, SimulatedNode]:
         count = chance.choice((1, 1, 2, 3))
         self._ownership = StaticOwnership(range(1, count + 1))
         self._offsets_partitions = chance.choice((1, 3))
@@ -87,7 +114,7 @@ class Simulation:
         if count > 1:
             config["cluster.nodes"] = ",".join(f"{each}@10.0.0.{each}:9092" for each in range(1, count + 1))
             config["cluster.id"] = "simulated"
-        self.nodes = {
+        return {
             number: SimulatedNode(
                 self.world,
                 self.network,
@@ -96,26 +123,16 @@ class Simulation:
             )
             for number in range(1, count + 1)
         }
-        self.invariants = Invariants(self.world, self.history, self.nodes)
-        self._members: list[SimulatedMember] = []
-        self._makers: list[Callable[[], SimulatedMember]] = []
-        self._others: list[SimulatedClient] = []
-        self._doubles: list[SimulatedMember] = []  # processes whose group.instance.id another one has by now
-        self._clients = 0
-        self.faults_taken = 0
-        self._is_over = False  # no fault happens any more
-        self.rot_chance = self.world.chance("rot")
-        self._make_clients()
-        self.schedule = schedule or faults.schedule(
-            seed,
-            nodes=count,
-            copies=len(self._members),
-            count=max(steps // STEPS_FOR_A_FAULT, 1),
-            faults=kinds,
-        )
+
+    def _make_invariants(self) -> Invariants:
+        return Invariants(self.world, self.history, self.nodes)
 
     def _make_clients(self) -> None:
         chance = self.world.chance("clients")
+        self._make_members(chance)
+        self._make_others(chance)
+
+    def _make_members(self, chance: random.Random) -> None:
         for number in range(chance.choice((1, 2, 2, 3))):
             group = f"group-{number}"
             is_cooperative = chance.random() < 0.3
@@ -125,6 +142,8 @@ class Simulation:
                 maker = self._maker(group, kind)
                 self._makers.append(maker)
                 self._members.append(maker())
+
+    def _make_others(self, chance: random.Random) -> None:
         for _ in range(chance.randint(1, 3)):
             producer = self._client(SimulatedProducer)
             producer.topics, producer.owner_of = TOPICS, self.owner_of
@@ -149,7 +168,7 @@ class Simulation:
         def make() -> SimulatedMember:
             self._clients += 1
             loop = SimulatedLoop(self.world, self.network, f"member-{number}", f"10.0.1.{number}")
-            return SimulatedMember(
+            return self.member_class(
                 self.world,
                 self.history,
                 self.nodes,
@@ -259,7 +278,7 @@ class Simulation:
                 return
             self.faults_taken += 1
             self.world.note(f"fault: {step.text()}")
-            faults.TAKE[step.do](self, step)
+            self.take[step.do](self, step)
 
         return take
 
@@ -269,11 +288,8 @@ class Simulation:
         self._is_over = self.history.is_calm = True
         self.network.heal()
         self.disturb_network(0.0)
-        for client in (*self._others, *self._doubles):
-            client.loop.kill()
-        for node in self.nodes.values():
-            self.restore(node)
-        deadline_s = world.now_s + SETTLE_S
+        self._end_faults()
+        deadline_s = world.now_s + self.settle_s
         while world.violation is None and world.now_s < deadline_s:
             for node in self.nodes.values():
                 node.disk.heal()
@@ -286,7 +302,13 @@ class Simulation:
             if not self._unsettled():
                 return
         if world.violation is None:
-            world.violated(f"{SETTLE_S:g} s after the last fault: {self._unsettled()}")
+            world.violated(f"{self.settle_s:g} s after the last fault: {self._unsettled()}")
+
+    def _end_faults(self) -> None:
+        for client in (*self._others, *self._doubles):
+            client.loop.kill()
+        for node in self.nodes.values():
+            self.restore(node)
 
     def _restart_fenced(self) -> None:
         """Start static members again that ended without another process in their place, as systemd does.
@@ -370,6 +392,16 @@ class Simulation:
                 self.world.violated(f"{node.name} is not ready {LOADED_S:g} s after its start")
 
 
-def simulate(seed: int, steps: int, schedule: Schedule | None = None, kinds: Sequence[str] = ()) -> Outcome:
-    """Run the simulation of a seed. `schedule`: in place of its own one. `kinds`: the faults of its own one."""
-    return Simulation(seed, steps=steps, schedule=schedule, kinds=kinds).run()
+def simulate(
+    seed: int, steps: int, schedule: Schedule | None = None, kinds: Sequence[str] = (), *, store: str = DISKS
+) -> Outcome:
+    """Run the simulation of a seed. `schedule`: in place of its own one. `kinds`: the faults of its own one.
+
+    `store`: DISKS, where each node keeps its offsets log on its own; SHARED, where all nodes share a store.
+    """
+    made: type[Simulation] = Simulation
+    if store == SHARED:
+        from coordinator.simulation.shared_run import SharedSimulation  # late: it is built on this module
+
+        made = SharedSimulation
+    return made(seed, steps=steps, schedule=schedule, kinds=kinds).run()

@@ -86,6 +86,12 @@ STEPS: Final = {
     "slow_network": "the network is slow for {ms} ms",
     "lose_replies": "{count} answers of {node} are lost with their connections",
     "reset_connections": "all connections of {node} are reset",
+    "cut_store": "{node} does not reach the store for {ms} ms: {api}",
+    "spoil_store_calls": "{count} {file} {requests} of {node} to the store {are} {api}",
+    "pause_in_call": "{node} stands still for {ms} ms from its next {file} in the store on",
+    "kill_in_call": "{node} is killed (SIGKILL) in its next {file} in the store, and starts {ms} ms later",
+    "slow_store": "the store answers {node} slowly for {ms} ms",
+    "drain_node": "{node} is drained, and takes partitions again {ms} ms later",
 }
 
 

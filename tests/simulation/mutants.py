@@ -25,14 +25,12 @@ STEPS_A_SEED = 2_500
 FOUND, NOT_FOUND = 0, 3  # exit codes of the process of one mutant
 
 
-class Mutant(NamedTuple):
-    """A defect: in this file, the old text becomes the new one. `faults`: the only kinds under which it is hunted."""
+class Change(NamedTuple):
+    """A change of a file: the old text becomes the new one."""
 
     path: str
     old: str
     new: str
-    faults: tuple[str, ...] = ()  # of the worlds in which it is hunted; empty: all
-    seed: int = 1  # with which the hunt begins
 
     @property
     def module(self) -> str:
@@ -46,9 +44,37 @@ class Mutant(NamedTuple):
         return text.replace(self.old, self.new)
 
 
+class Mutant(NamedTuple):
+    """A defect: the old text of a file becomes the new one. `faults`: the only kinds under which it is hunted.
+
+    `store`: the world in which it is hunted. `also`: a change elsewhere that belongs to the defect.
+    """
+
+    path: str
+    old: str
+    new: str
+    faults: tuple[str, ...] = ()  # of the worlds in which it is hunted; empty: all
+    seed: int = 1  # with which the hunt begins
+    store: str = "disks"
+    also: Change | None = None
+
+    @property
+    def changes(self) -> list[Change]:
+        changes = [Change(self.path, self.old, self.new)]
+        return changes if self.also is None else [*changes, self.also]
+
+
 GROUP = "coordinator/core/group/"
 OFFSETS = "coordinator/core/offsets/"
 LOG = "coordinator/storage/log/"
+FREEZES = ("pause_in_call", "pause_node")
+LEASES = ("pause_in_call", "pause_node", "slow_store", "cut_store")
+CALLS = ("pause_in_call", "kill_in_call", "cut_store", "spoil_store_calls")
+SLOW_CALLS = ("pause_in_call", "slow_store", "cut_store", "spoil_store_calls")
+SNAPSHOTS = ("spoil_store_calls", "kill_node", "pause_node")
+TRIMS = ("spoil_store_calls", "kill_in_call", "kill_node")
+FLUSHER = "coordinator/storage/store_flusher.py"
+CLAIMED = "coordinator/server/claimed_partitions.py"
 ROT = ("rot_disk", "kill_node")
 SWAPS = ("lose_power_in_compaction", "compact_node")
 TWINS = ("double_copy", "kill_copy", "kill_node")
@@ -260,8 +286,9 @@ MUTANTS = {
     # recovery and snapshots
     "batch-behind-a-snapshot-is-skipped": Mutant(
         "coordinator/storage/snapshot/loading.py",
-        "            replay.add_batch(header, batch)\n",
-        "            if base is None or header.base_offset % 5:\n                replay.add_batch(header, batch)\n",
+        "            self._replay.add_batch(header, batch)\n",
+        "            if self._base is None or header.base_offset % 5:\n"
+        "                self._replay.add_batch(header, batch)\n",
     ),
     "tombstone-without-its-record-is-refused": Mutant(
         OFFSETS + "replay.py",
@@ -359,8 +386,8 @@ MUTANTS = {
     ),
     "compacted-log-is-replayed-on-a-snapshot": Mutant(
         "coordinator/storage/snapshot/loading.py",
-        "            if header.base_offset != due or header.record_count != header.last_offset_delta + 1:\n",
-        "            if header.base_offset < due:\n",
+        "            if header.base_offset != self._due or header.record_count != header.last_offset_delta + 1:\n",
+        "            if header.base_offset < self._due:\n",
         ("compact_node", "kill_node"),
         seed=41,
     ),
@@ -383,6 +410,103 @@ MUTANTS = {
         "(segment.base_offset, segment.next_offset)).tolist()\n            low = max(low, high - 1)\n",
         SWAPS,
     ),
+    # a store that nodes share
+    "append-without-an-epoch-check": Mutant(
+        "coordinator/storage/memory_store.py",
+        "        if stored.owned.epoch != claim.epoch:\n            return AppendFenced()\n",
+        "        if stored.owned.epoch < claim.epoch:\n            return AppendFenced()\n",
+        CALLS,
+        seed=31,
+        store="shared",
+    ),
+    "snapshot-is-saved-without-a-check-of-epoch-and-offset": Mutant(
+        "coordinator/storage/memory_store.py",
+        "        stored = self._claimed(claim)\n"
+        "        if stored.snapshot is None or stored.snapshot.next_offset <= snapshot",
+        "        stored = self._partitions[claim.partition]\n        if stored.snapshot is None or 0 <= snapshot",
+        SNAPSHOTS,
+        seed=62,
+        store="shared",
+    ),
+    "trim-before-the-snapshot-is-saved": Mutant(
+        "coordinator/storage/snapshot/store_keeper.py",
+        "        await self._store.save_snapshot(claim, end_offset, pieces)\n"
+        "        await self._store.trim(claim, end_offset, self._config.ha_log_keep_ms)\n",
+        "        await self._store.trim(claim, end_offset, self._config.ha_log_keep_ms)\n"
+        "        await self._store.save_snapshot(claim, end_offset, pieces)\n",
+        TRIMS,
+        seed=8,
+        store="shared",
+        also=Change(
+            "coordinator/storage/memory_store.py",
+            "        covered = min(below, stored.snapshot.next_offset if stored.snapshot is not None else 0)\n",
+            "        covered = below\n",
+        ),
+    ),
+    "unknown-append-counts-as-failed": Mutant(
+        FLUSHER,
+        "            elif isinstance(outcome, AppendUnknown):\n                LOG",
+        "            elif isinstance(outcome, AppendUnknown):\n"
+        "                self._known(lane, entries, counted, AppendFailed(outcome.error), durable)\n"
+        "            elif isinstance(outcome, AppendUnknown):\n                LOG",
+        CALLS,
+        seed=10,
+        store="shared",
+    ),
+    "unknown-append-counts-as-durable": Mutant(
+        FLUSHER,
+        "            elif isinstance(outcome, AppendUnknown):\n                LOG",
+        "            elif isinstance(outcome, AppendUnknown):\n"
+        "                self._known(lane, entries, counted, AppendDurable(entries[-1].last_offset + 1), durable)\n"
+        "            elif isinstance(outcome, AppendUnknown):\n                LOG",
+        seed=3,
+        store="shared",
+    ),
+    "answers-without-a-lease-check": Mutant(
+        CLAIMED,
+        "        return self.membership.lease.holds()\n\n"
+        "    def check(self) -> None:\n        if not self.membership.lease.holds():\n",
+        "        return True\n\n    def check(self) -> None:\n        if not self.holds():\n",
+        LEASES,
+        seed=10,
+        store="shared",
+    ),
+    "heartbeats-after-a-freeze-without-a-lease-check": Mutant(
+        "coordinator/server/connection.py",
+        "        if self._lease is not None:\n            self._lease.check()\n        heartbeat = self._heartbeat\n",
+        "        heartbeat = self._heartbeat\n",
+        FREEZES,
+        seed=13,
+        store="shared",
+    ),
+    "lease-counts-from-the-answer": Mutant(
+        "coordinator/membership/membership.py",
+        "            self.lease.renewed(sent_s)\n",
+        "            self.lease.renewed(self._clock())\n",
+        LEASES,
+        seed=2,
+        store="shared",
+    ),
+    "given-up-partition-is-not-unloaded": Mutant(
+        CLAIMED,
+        "        self.runtime.give_up(partition)\n",
+        "        pass\n",
+        store="shared",
+    ),
+    "load-of-a-former-claim-is-installed": Mutant(
+        "coordinator/server/runtime.py",
+        "        if self._loads.get(partition) is not load:\n            return\n        del self._loads[partition]\n",
+        "        self._loads.pop(partition, None)\n",
+        SLOW_CALLS,
+        seed=7,
+        store="shared",
+        also=Change(
+            "coordinator/membership/claims.py",
+            "        task = self._tasks[partition] = asyncio.get_running_loop().create_task(work)\n",
+            "        loop = asyncio.get_running_loop()\n"
+            "        task = self._tasks[partition] = loop.create_task(asyncio.wait((loop.create_task(work),)))\n",
+        ),
+    ),
 }
 
 # Defects that Kafka had, each as a mutant. The seed of the mutant is a world in which Kafka's defect would have shown.
@@ -398,12 +522,12 @@ NAMED = {
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
-    def __init__(self, mutant: Mutant) -> None:
-        super().__init__(mutant.module, str(ROOT / mutant.path))
-        self._mutant = mutant
+    def __init__(self, change: Change) -> None:
+        super().__init__(change.module, str(ROOT / change.path))
+        self._change = change
 
     def get_code(self, fullname: str) -> CodeType:
-        code: CodeType = compile(self._mutant.source(), str(ROOT / self._mutant.path), "exec", dont_inherit=True)
+        code: CodeType = compile(self._change.source(), str(ROOT / self._change.path), "exec", dont_inherit=True)
         return code
 
 
@@ -414,9 +538,10 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: object = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != self._mutant.module:
-            return None
-        return importlib.machinery.ModuleSpec(fullname, _Loader(self._mutant), origin=str(ROOT / self._mutant.path))
+        for change in self._mutant.changes:
+            if fullname == change.module:
+                return importlib.machinery.ModuleSpec(fullname, _Loader(change), origin=str(ROOT / change.path))
+        return None
 
 
 def install(name: str) -> None:
@@ -434,7 +559,7 @@ def hunt(name: str) -> str:
     steps = 0
     seed = MUTANTS[name].seed
     while steps < STEPS:
-        outcome = simulate(seed, STEPS_A_SEED, kinds=MUTANTS[name].faults)
+        outcome = simulate(seed, STEPS_A_SEED, kinds=MUTANTS[name].faults, store=MUTANTS[name].store)
         steps += outcome.steps
         if outcome.violation and steps <= STEPS:
             return f"seed {seed}, step {steps}: {' '.join(outcome.violation.split())}"

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.simulation import shared_faults
 from coordinator.simulation.faults import TAKE, schedule
-from coordinator.simulation.run import Simulation, simulate
+from coordinator.simulation.run import DISKS, SHARED, Simulation, simulate
 from coordinator.torture.schedule import STEPS, Schedule, Step
 from tests.simulation.mutants import FOUND, MUTANTS, NAMED, ROOT, STEPS_A_SEED, Mutant
 
+SHARED_MUTANTS = {name: mutant for name, mutant in MUTANTS.items() if mutant.store == SHARED}
 QUICK_MUTANTS = [  # each is found within a second or two
     "commit-is-answered-early",
     "commit-is-not-applied",
@@ -21,6 +23,9 @@ QUICK_MUTANTS = [  # each is found within a second or two
     "generation-does-not-advance",
     "join-deadline-is-forgotten",
     "old-assignment-is-handed-out-again",
+    "answers-without-a-lease-check",
+    "given-up-partition-is-not-unloaded",
+    "load-of-a-former-claim-is-installed",
 ]
 
 
@@ -33,8 +38,18 @@ def test_no_promise_is_broken(seed: int) -> None:
     assert outcome.checks > 500
 
 
-def test_one_seed_gives_one_run_whatever_the_order_of_sets() -> None:
-    code = "from coordinator.simulation.run import simulate; print(simulate(5, 1500).digest)"
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_no_promise_is_broken_by_nodes_that_share_a_store(seed: int) -> None:
+    outcome = simulate(seed, 2_000, store=SHARED)
+    assert not outcome.violation, "\n".join(outcome.lines)
+    assert outcome.steps >= 2_000
+    assert outcome.acknowledged > 50
+    assert outcome.checks > 500
+
+
+@pytest.mark.parametrize("store", [DISKS, SHARED])
+def test_one_seed_gives_one_run_whatever_the_order_of_sets(store: str) -> None:
+    code = f"from coordinator.simulation.run import simulate; print(simulate(5, 1500, store={store!r}).digest)"
     digests = {
         subprocess.run(
             [sys.executable, "-c", code],
@@ -63,7 +78,12 @@ def test_a_given_schedule_replaces_that_of_the_seed() -> None:
 
 def test_each_kind_of_fault_is_generated_and_has_words() -> None:
     generated = {step.do for seed in range(20) for step in schedule(seed, nodes=3, copies=4, count=50).steps}
-    assert generated == set(TAKE)
+    generated |= {
+        step.do
+        for seed in range(20)
+        for step in schedule(seed, nodes=3, copies=4, count=50, themes=shared_faults.THEMES).steps
+    }
+    assert generated == {*TAKE, *shared_faults.TAKE}
     assert generated <= set(STEPS)
     assert all(step.text() for step in schedule(1, nodes=3, copies=4, count=50).steps)
 
@@ -78,8 +98,9 @@ def test_all_shapes_of_worlds_come_up() -> None:
 @pytest.mark.plain("a mutant is a change of the source, which the compiled build lacks")
 @pytest.mark.parametrize("mutant", MUTANTS.values(), ids=MUTANTS)
 def test_each_mutant_changes_the_source(mutant: Mutant) -> None:
-    compile(mutant.source(), mutant.path, "exec")
-    assert mutant.source() != (ROOT / mutant.path).read_text("utf-8")
+    for change in mutant.changes:
+        compile(change.source(), change.path, "exec")
+        assert change.source() != (ROOT / change.path).read_text("utf-8")
 
 
 @pytest.mark.plain("a mutant is a change of the source, which the compiled build lacks")
@@ -89,6 +110,12 @@ def test_the_simulation_finds_a_defect(name: str) -> None:
     command = [sys.executable, "-m", "tests.simulation.mutants", "--one", name]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == FOUND, f"{name} was not found: {done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("mutant", SHARED_MUTANTS.values(), ids=SHARED_MUTANTS)
+def test_the_product_stands_where_a_mutant_of_a_shared_store_is_found(mutant: Mutant) -> None:
+    outcome = simulate(mutant.seed, STEPS_A_SEED, kinds=mutant.faults, store=SHARED)
+    assert not outcome.violation, "\n".join(outcome.lines)
 
 
 @pytest.mark.plain("a mutant is a change of the source, which the compiled build lacks")

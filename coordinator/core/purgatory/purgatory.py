@@ -154,6 +154,12 @@ class Purgatory(Generic[C]):
         """Try all operations that watch a key. Returns how many completed."""
         return sum(self.check_and_complete(key, context) for key in tuple(self._watchers))
 
+    def complete_all(self, context: C) -> None:
+        """Complete each operation that watches a key, although none of them is due."""
+        for watchers in tuple(self._watchers.values()):
+            for operation in tuple(watchers):
+                operation.force_complete(context)
+
     def _forget(self, operation: DelayedOperation[C], keys: tuple[Hashable, ...]) -> None:
         self.waiting -= 1
         self.wheel.cancel(operation)
