@@ -37,9 +37,9 @@ class PeerConnections:
     def follow(self, nodes: Iterable[LiveNode]) -> None:
         """Hold connections to these nodes, and to no others."""
         wanted = {(each.incarnation, each.node.host, each.node.port): each for each in nodes}
-        for key in self._tasks.keys() - wanted.keys():
+        for key in [each for each in self._tasks if each not in wanted]:
             self._tasks.pop(key).cancel()
-        for key in wanted.keys() - self._tasks.keys():
+        for key in [each for each in wanted if each not in self._tasks]:
             self._tasks[key] = asyncio.get_running_loop().create_task(self._hold(wanted[key]))
 
     async def close(self) -> None:

@@ -120,6 +120,15 @@ class TestSuspended:
         cluster.core.resume()
         assert cluster.committed(moved) == {("t", 0): ANSWERED_AT_ONCE + 2}
 
+    def test_a_deletion_that_waits_for_a_commit_is_answered_at_once(self) -> None:
+        cluster = Cluster(Config(), partitions=1)
+        with cluster.log_held():
+            cluster.commit("g", {("t", 0): 5})
+            deletion = cluster.delete_offsets("g", ("t", 0))
+            assert deletion.is_parked
+            suspend(cluster)
+            assert deletion.error is NOT_AVAILABLE
+
     def test_a_join_that_waits_is_answered_after_it(self) -> None:
         cluster = Cluster(partitions=1)
         call = cluster.member("g").join()
