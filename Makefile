@@ -102,10 +102,10 @@ conformance: setup ## compare with a real Kafka, request by request: SEED=7 (or 
 	$(PY) -m tests.conformance.drive --seed "$(or $(SEED),1)" --steps "$(or $(STEPS),500)" $(ARGS)
 
 interchange: setup ## a real Kafka: logs that change their owner, both cleaners, our commands and our engine at it (needs a JDK)
-	HYPOTHESIS_PROFILE=brief $(PY) -m pytest -q -n 2 $(TOGETHER) tests/conformance/live_interchange.py tests/conformance/live_cleaner.py \
+	$(PY) -m pytest -q -n 2 $(TOGETHER) tests/conformance/live_interchange.py tests/conformance/live_cleaner.py \
 	  tests/conformance/live_history.py tests/conformance/live_cli.py tests/observe/live_kafka.py \
-	  tests/observe/live_secured.py tests/observe/live_incidents.py \
-	  tests/engine/kafka/live_kit.py tests/engine/kafka/live_fencing.py $(ARGS)
+	  tests/observe/live_secured.py tests/observe/live_incidents.py $(ARGS)
+	HYPOTHESIS_PROFILE=brief $(PY) -m pytest -q tests/engine/kafka/live_kit.py tests/engine/kafka/live_fencing.py $(ARGS)
 
 incidents-observed: setup ## twenty incidents, half at a real Kafka; writes docs/incidents-observed.md (a minute; needs a JDK)
 	$(PY) -m tests.observe.incidents_page $(ARGS)
