@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from coordinator.server.api.error_responses import ERROR_RESPONSES
+from coordinator.simulation import shared_faults
 from coordinator.simulation.faults import TAKE
 from coordinator.testing.verbs import api_of, error_of_name
 from coordinator.torture.play import COPY_STEPS
@@ -26,7 +27,7 @@ def test_a_seed_gives_the_same_schedules_again() -> None:
 
 
 def test_every_step_is_known_and_can_be_said_and_done() -> None:
-    assert STEPS.keys() == SERVER_STEPS | COPY_STEPS | TAKE.keys()
+    assert STEPS.keys() == SERVER_STEPS | COPY_STEPS | TAKE.keys() | shared_faults.TAKE.keys()
     for schedule in some(300):
         assert 1 <= len(schedule.steps) <= 6
         for step in schedule.steps:

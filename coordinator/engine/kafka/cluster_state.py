@@ -5,7 +5,7 @@ by its own writer, so that none hides another one, and what a reader sees later 
 
 - `run/<node>/<incarnation>`: a run was announced, or renews itself. Of the runs of a node that have not ended, the one
   announced first counts. `followed` is the offset below which its writer knew all records.
-- `end/<node>/<incarnation>`: the run has ended, unless it has renewed itself since the beat that the writer knew of.
+- `end/<node>/<incarnation>/<unique>`: the run has ended, unless it has beaten since the beat that the writer knew of.
 - `mark/<node>/<incarnation>`: a command marked the run as draining, or as up again. The last one counts.
 - `owner/<partition>/<epoch>`: a claim, or its release. The highest epoch counts.
 - `snapshot/<partition>/<epoch>`: the place of a snapshot. The highest offset counts.
@@ -73,8 +73,9 @@ def run_key(node_id: int, incarnation: str) -> str:
     return f"run/{node_id}/{incarnation}"
 
 
-def end_key(node_id: int, incarnation: str) -> str:
-    return f"end/{node_id}/{incarnation}"
+def end_key(node_id: int, incarnation: str, unique: str) -> str:
+    """Return a key of its own for each declaration: a later one, which may be void, must not hide the first."""
+    return f"end/{node_id}/{incarnation}/{unique}"
 
 
 def mark_key(node_id: int, incarnation: str) -> str:
@@ -98,6 +99,7 @@ class ClusterState:
         self.snapshots: dict[int, SnapshotPlace] = {}
         self._runs: dict[int, dict[str, NodeRun]] = {}
         self._marks: dict[tuple[int, str], NodeState] = {}
+        self._end_keys: dict[tuple[int, str], set[str]] = {}
 
     # -- records -------------------------------------------------------------------------------------------------
 
@@ -111,7 +113,9 @@ class ClusterState:
         if kind == "run":
             return self._beat(offset, int(first), second, Beat(**content), received_s)
         if kind == "end":
-            return self._end(offset, int(first), second, content["beat"])
+            incarnation = second.partition("/")[0]
+            self._end_keys.setdefault((int(first), incarnation), set()).add(key.decode())
+            return self._end(offset, int(first), incarnation, content["beat"])
         if kind == "mark":
             self._marks[int(first), second] = NodeState(content["state"])
             return True
@@ -131,6 +135,8 @@ class ClusterState:
             self._runs.get(int(first), {}).pop(second, None)
         elif kind == "mark":
             self._marks.pop((int(first), second), None)
+        elif kind == "end":
+            self._end_keys.pop((int(first), second.partition("/")[0]), None)
         return False  # only what does not count any more is removed
 
     def _beat(self, offset: int, node_id: int, incarnation: str, beat: Beat, received_s: float) -> bool:
@@ -188,6 +194,10 @@ class ClusterState:
     def runs(self, node_id: int) -> Mapping[str, NodeRun]:
         """Return all runs of a node that are known, by incarnation."""
         return self._runs.get(node_id, {})
+
+    def end_keys(self, node_id: int, incarnation: str) -> list[str]:
+        """Return the keys of the records that declare the end of a run."""
+        return sorted(self._end_keys.get((node_id, incarnation), ()))
 
     def map(self, heard_after_s: float) -> ClusterMap:
         """Return the nodes and owners. A node is fresh if it was heard of after the given moment."""

@@ -60,7 +60,7 @@ class KafkaDirectory:
         try:
             self._check_id(node.id, incarnation)
         except ExpiredError:
-            await self._cluster.write(end_key(node.id, incarnation), {"beat": LEFT})
+            await self._tell_end(node.id, incarnation, LEFT)
             raise
         self._me, self._state, self._store.incarnation = node, NodeState.UP, incarnation
         await self._forget_ended(node.id)
@@ -83,7 +83,8 @@ class KafkaDirectory:
             (run.ended_at, each) for each, run in self._cluster.state.runs(node_id).items() if run.ended_at >= 0
         )
         for _, each in ended[:-1]:
-            await self._cluster.write(end_key(node_id, each), None)
+            for key in self._cluster.state.end_keys(node_id, each):
+                await self._cluster.write(key, None)
             await self._cluster.write(run_key(node_id, each), None)
             await self._cluster.write(mark_key(node_id, each), None)
 
@@ -147,12 +148,15 @@ class KafkaDirectory:
         return await self._end(node_id, *found)
 
     async def _end(self, node_id: int, incarnation: str, run: NodeRun) -> bool:
-        await self._cluster.write(end_key(node_id, incarnation), {"beat": run.beat.number})
+        await self._tell_end(node_id, incarnation, run.beat.number)
         return run.ended_at >= 0
+
+    async def _tell_end(self, node_id: int, incarnation: str, beat: int) -> None:
+        await self._cluster.write(end_key(node_id, incarnation, uuid.uuid4().hex), {"beat": beat})
 
     async def leave(self) -> None:
         """Remove this node, which has released all its claims."""
-        await self._cluster.write(end_key(self._me.id, self._incarnation), {"beat": LEFT})
+        await self._tell_end(self._me.id, self._incarnation, LEFT)
 
     def watch(self, changed: Callable[[], None]) -> None:
         """Call `changed` soon after the map has changed."""

@@ -41,14 +41,14 @@ def state_of(state: ClusterState, node_id: int = 1) -> tuple[str, NodeState] | N
 
 
 def test_an_end_is_void_if_the_node_was_heard_of_before_it() -> None:
-    log: Log = [(0, "run/1/A", beat(0, 0, -1)), (1, "run/1/A", beat(1, 1, 0)), (2, "end/1/A", {"beat": 0})]
+    log: Log = [(0, "run/1/A", beat(0, 0, -1)), (1, "run/1/A", beat(1, 1, 0)), (2, "end/1/A/x", {"beat": 0})]
     assert state_of(applied(log)) == ("A", NodeState.UP)
-    log[2] = (2, "end/1/A", {"beat": 1})
+    log[2] = (2, "end/1/A/x", {"beat": 1})
     assert state_of(applied(log)) == ("A", NodeState.EXPIRED)
 
 
 def test_a_beat_that_crosses_an_end_does_not_bring_a_node_back() -> None:
-    log: Log = [(0, "run/1/A", beat(0, 0, -1)), (1, "end/1/A", {"beat": 0}), (2, "run/1/A", beat(1, 1, 0))]
+    log: Log = [(0, "run/1/A", beat(0, 0, -1)), (1, "end/1/A/x", {"beat": 0}), (2, "run/1/A", beat(1, 1, 0))]
     assert state_of(applied(log)) == ("A", NodeState.EXPIRED)
     assert state_of(applied(compacted(log, 3))) == ("A", NodeState.EXPIRED)
 
@@ -57,7 +57,7 @@ def test_a_node_that_went_on_after_a_void_end_is_up_after_a_compaction() -> None
     log: Log = [
         (0, "run/1/A", beat(0, 0, -1)),
         (1, "run/1/A", beat(1, 1, 0)),
-        (2, "end/1/A", {"beat": 0}),
+        (2, "end/1/A/x", {"beat": 0}),
         (3, "run/1/A", beat(2, 3, 0)),
     ]
     assert compacted(log, 4) == log[2:]
@@ -72,7 +72,7 @@ def test_the_run_that_was_announced_first_counts() -> None:
     ]
     assert state_of(applied(log)) == ("A", NodeState.UP)
     assert state_of(applied(compacted(log, 3))) == ("A", NodeState.UP)
-    log.append((3, "end/1/A", {"beat": LEFT}))
+    log.append((3, "end/1/A/x", {"beat": LEFT}))
     assert state_of(applied(log)) == ("B", NodeState.UP)
 
 
@@ -130,7 +130,7 @@ def test_a_compaction_changes_nothing(operations: list[tuple[str, int, int]], be
         elif kind == "end":
             if run is None:
                 continue
-            key, content = f"end/{who}/r", {"beat": max(run.beat.number - (other == 0), 0)}
+            key, content = f"end/{who}/r/{offset}", {"beat": max(run.beat.number - (other == 0), 0)}
         else:
             key = f"owner/0/{10 * other + 1}"
             content = owner(who if kind == "owner" else NO_NODE, "r" if kind == "owner" else "", other)
