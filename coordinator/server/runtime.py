@@ -647,14 +647,19 @@ class Runtime:
         quarantine.damaged.clear()
 
     async def _reload(self, partition: int) -> None:
-        """Forget the state of a partition with a broken invariant and load it from the log again."""
+        """Load a partition again that the core has unloaded, because an invariant was broken."""
         LOG.error("invariant broken partition=%d; its groups are loaded from the log again", partition)
-        await self.load_again(partition)
+        await self.offsets_log.drained(partition)
+        if self.core.partition(partition).state is PartitionState.LOADING and partition not in self._loads:
+            await self._load(partition, use_snapshot=False)
 
     async def load_again(self, partition: int, loading_s: float = 0.0) -> bool:
-        """Begin to load a partition from the log, which takes `loading_s` at least. False: it is loading already."""
+        """Begin to load a partition from the log, which takes `loading_s` at least.
+
+        False: it is loading already, or this node does not own it.
+        """
         await self.offsets_log.drained(partition)
-        if self.core.partition(partition).state is PartitionState.LOADING:
+        if self.core.partition(partition).state in (PartitionState.LOADING, PartitionState.NOT_OWNED):
             return False
         self.core.load_begin(partition)
         self.end_of_event()

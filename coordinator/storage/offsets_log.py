@@ -289,6 +289,8 @@ class OffsetsLog:
 
     def _on_durable(self, durable: list[tuple[int, int]]) -> None:
         for partition, high_watermark in durable:
+            if partition not in self._partitions:  # given up by a callback for another partition
+                continue
             if self._failed:
                 self._note_success(partition)
             try:

@@ -159,6 +159,7 @@ class StoreFlusher:
             return
         work: list[tuple[_StoreLane, list[Entry], int]] = []
         left: list[_StoreLane] = []
+        rests: list[_StoreLane] = []  # behind the others, so that a long queue does not keep them waiting
         room_bytes = ROUND_BYTES
         for lane in self._gathered:
             if lane.is_running or room_bytes <= 0:
@@ -170,7 +171,7 @@ class StoreFlusher:
             counted = lane.bytes if not lane.entries else min(size, lane.bytes)
             lane.bytes -= counted
             if lane.entries:
-                left.append(lane)
+                rests.append(lane)
             else:
                 lane.is_gathered = False
             if entries:
@@ -178,11 +179,12 @@ class StoreFlusher:
                 work.append((lane, entries, counted))
             else:
                 self.queued_bytes -= counted
-        self._gathered = left
+        self._gathered = left + rests
         if work:
             task = self._loop.create_task(self._append(work))
             self._appending.add(task)
             task.add_done_callback(self._append_ended)
+            self._start()  # another append takes those that found no room in this one
 
     def _append_ended(self, task: asyncio.Task[None]) -> None:
         self._appending.discard(task)
@@ -244,7 +246,6 @@ class StoreFlusher:
         stats.failures += 1
         self._drop_queued(lane)
         if isinstance(outcome, AppendFenced):
-            del self._lanes[lane.partition]
             self._tell(self._on_fenced, lane.partition)
         else:
             self._tell(self._on_failed, lane.partition, lane.log.high_watermark, outcome.error)
@@ -290,3 +291,4 @@ class StoreFlusher:
         self._is_closed = True
         for task in self._resolving:
             task.cancel()
+        await asyncio.gather(*self._resolving, return_exceptions=True)

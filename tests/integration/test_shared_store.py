@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.core.live_cluster import wanted_owner
 from coordinator.core.shard import partition_for
 from protocol.error_codes import ErrorCode
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -117,10 +118,11 @@ async def fetch_where_it_is_led(nodes: EngineNodes, asked: int, partition: int) 
 
 
 async def spread(nodes: EngineNodes, asked: int, among: set[int]) -> dict[int, int]:
-    """Wait until the nodes `among` own all partitions, each node some. Returns the owners."""
+    """Wait until the nodes `among` own their shares, so that no partition moves any more. Returns the owners."""
+    wanted = {partition: wanted_owner(partition, among) for partition in GROUPS}
     while True:
         owners = await coordinators(nodes, asked)
-        if set(owners.values()) == among:
+        if owners == wanted:
             return owners
         await asyncio.sleep(0.05)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import Callable, Sequence
 
 import pytest
 
 from coordinator.config.config import Config
-from coordinator.core.effects import Append
+from coordinator.core.effects import Append, Producer
 from coordinator.storage import store_flusher
 from coordinator.storage.log.segment import Entry
 from coordinator.storage.log_store import (
@@ -18,15 +19,21 @@ from coordinator.storage.log_store import (
     AppendOutcome,
     AppendUnknown,
     Claim,
+    ClaimLostError,
     LogStoreError,
 )
 from coordinator.storage.offsets_log import OffsetsLog
 from coordinator.storage.store_flusher import StoreFlusher, StoreLog
 from protocol.error_codes import ErrorCode
 from protocol.record_batch import read_header, read_records
-from tests.support.eventually import eventually_async
 
 LOST = LogStoreError("the answer was lost")
+
+
+def values_of(entry: Entry) -> list[bytes]:
+    """The values of the records of a batch."""
+    batch = bytes(entry.batch)
+    return [record.value or b"" for record in read_records(batch, 0, read_header(batch))]
 
 
 class Call:
@@ -43,11 +50,7 @@ class Call:
     def values(self, partition: int) -> list[bytes]:
         """The values of the records for a partition, in order."""
         entries = next(entries for claim, entries in self.rows if claim.partition == partition)
-        return [
-            record.value or b""
-            for entry in entries
-            for record in read_records(bytes(entry.batch), 0, read_header(bytes(entry.batch)))
-        ]
+        return [value for entry in entries for value in values_of(entry)]
 
     def durable(self) -> None:
         self.answer.set_result([AppendDurable(entries[-1].last_offset + 1) for _, entries in self.rows])
@@ -65,6 +68,7 @@ class Store:
     def __init__(self) -> None:
         self.appends: list[Call] = []
         self.resolves: list[Call] = []
+        self.ended = 0  # questions that were cancelled
 
     async def append(self, rows: Sequence[tuple[Claim, Sequence[Entry]]]) -> Sequence[AppendOutcome]:
         self.appends.append(Call(rows))
@@ -72,29 +76,36 @@ class Store:
 
     async def resolve(self, claim: Claim, entries: Sequence[Entry]) -> AppendOutcome:
         self.resolves.append(Call([(claim, entries)]))
-        (outcome,) = await self.resolves[-1].answer
+        try:
+            (outcome,) = await self.resolves[-1].answer
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)  # as a store that ends a conversation
+            self.ended += 1
+            raise
         return outcome
 
 
 class World:
     """An offsets log over that store, with all that it calls back."""
 
-    def __init__(self, **config: int) -> None:
-        self.store = Store()
+    def __init__(self, store: Store | None = None) -> None:
+        self.store = store or Store()
         self.durable: list[tuple[int, int]] = []
         self.failed: list[tuple[int, int, ErrorCode]] = []
         self.fenced: list[int] = []
+        self.on_durable: Callable[[int, int], None] = lambda *durable: self.durable.append(durable)
+        self.on_failed: Callable[[int, int, ErrorCode], None] = lambda *failed: self.failed.append(failed)
+        self.on_fenced: Callable[[int], object] = lambda partition: None
         self.logs: dict[int, StoreLog] = {}
         self.flusher: StoreFlusher
         self.log = OffsetsLog(
             {},
-            Config(**config),  # type: ignore[arg-type]
+            Config(),
             asyncio.get_running_loop(),
-            lambda partition, high_watermark: self.durable.append((partition, high_watermark)),
-            lambda partition, offset, error: self.failed.append((partition, offset, error)),
+            lambda *durable: self.on_durable(*durable),
+            lambda *failed: self.on_failed(*failed),
             self._flusher,
         )
-        self._most = Config(**config).log_max_queued_bytes  # type: ignore[arg-type]
 
     def _flusher(self, on_durable: Callable[..., None], on_failed: Callable[..., None]) -> StoreFlusher:
         self.flusher = StoreFlusher(
@@ -102,10 +113,14 @@ class World:
             asyncio.get_running_loop(),
             on_durable,
             on_failed,
-            self.fenced.append,
+            self._fenced,
             max_queued_bytes=200,
         )
         return self.flusher
+
+    def _fenced(self, partition: int) -> None:
+        self.fenced.append(partition)
+        self.on_fenced(partition)
 
     def take(self, partition: int, end_offset: int = 0, epoch: int = 1) -> None:
         self.logs[partition] = StoreLog(Claim(partition, epoch, end_offset))
@@ -114,6 +129,9 @@ class World:
     def append(self, partition: int, *values: bytes, size: int = 10) -> None:
         self.log.append(Append(partition, tuple((b"k", value) for value in values), None, size=size), 1)
 
+    def append_transactional(self, partition: int, value: bytes) -> None:
+        self.log.append(Append(partition, ((b"k", value),), None, Producer(1, 0), size=10), 1)
+
 
 async def settle() -> None:
     for _ in range(10):
@@ -121,8 +139,15 @@ async def settle() -> None:
 
 
 async def asked(world: World, times: int) -> None:
-    """Wait until the store was asked for the outcome so often."""
-    await eventually_async(lambda: len(world.store.resolves) == times or None, "the store was asked")
+    """Let the store be asked for the outcome so often."""
+    await settle()
+    assert len(world.store.resolves) == times
+
+
+@pytest.fixture(autouse=True)
+def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store is asked again for an outcome at once."""
+    monkeypatch.setattr(store_flusher, "FIRST_RETRY_S", 0)
 
 
 @pytest.fixture
@@ -180,24 +205,48 @@ async def test_partitions_share_an_append_and_others_do_not_wait_for_it(world: W
     assert world.store.appends[2].partitions == [0, 1]
 
 
-async def test_an_append_is_not_larger_than_the_store_is_given_at_once(
+async def test_a_long_queue_goes_in_several_appends_without_gaps_and_others_do_not_wait_for_it(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_flusher, "ROUND_BYTES", 1)
-    config_bytes = Config().offsets_batch_max_bytes
-    world.append(0, b"a", size=50)
-    world.append(0, b"b", size=config_bytes)  # does not fit into the same batch
-    world.append(1, b"c")
-    assert world.log.queued_bytes == 60  # the second one was refused: it is over log.max.queued.bytes
+    world.store.concurrent_appends = 1
+    for number in range(3):
+        world.append_transactional(0, b"%d" % number)  # each in its own batch
+    world.append(1, b"x")
     await settle()
-    assert world.failed == [(0, 1, ErrorCode.NOT_ENOUGH_REPLICAS)]
-    assert [call.partitions for call in world.store.appends] == [[0]]
+    for _ in range(4):
+        world.store.appends[-1].durable()
+        await settle()
+    assert [call.partitions for call in world.store.appends] == [[0], [1], [0], [0]]
+    sent = [call.rows[0][1] for call in world.store.appends if call.partitions == [0]]
+    assert [read_header(bytes(entry.batch)).base_offset for batches in sent for entry in batches] == [0, 1, 2]
+    assert (world.durable, world.log.queued_bytes) == ([(0, 1), (1, 1), (0, 2), (0, 3)], 0)
+
+
+async def test_what_finds_no_room_in_an_append_goes_with_another_at_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_flusher, "ROUND_BYTES", 1)
+    for partition in range(3):
+        world.append(partition, b"a")
+    await settle()
+    assert [call.partitions for call in world.store.appends] == [[0], [1]]  # two at once, as the store takes
+
+
+async def test_what_is_more_than_may_wait_is_refused(world: World) -> None:
+    world.append(0, b"large", size=500)  # alone it may be larger
+    world.append(0, b"refused")
+    world.append(1, b"refused")
+    world.append(0, b"dropped", size=0)  # the core has counted on the offset of the one before
+    await settle()
+    assert world.failed == [(0, 1, ErrorCode.NOT_ENOUGH_REPLICAS), (1, 0, ErrorCode.NOT_ENOUGH_REPLICAS)]
+    assert world.log.queued_bytes == 500
     world.store.appends[0].durable()
     await settle()
-    assert world.store.appends[1].partitions == [1]
-    world.store.appends[1].durable()
-    await settle()
     assert world.log.queued_bytes == 0
+    world.append(0, b"again")
+    await settle()
+    assert (world.store.appends[1].values(0), world.log.next_offset(0)) == ([b"again"], 2)
 
 
 async def test_a_failed_append_takes_all_that_waited_behind_it_along(world: World) -> None:
@@ -226,6 +275,23 @@ async def test_a_fenced_append_ends_the_partition_here(world: World) -> None:
     assert (world.fenced, world.failed, world.durable) == ([0], [], [])
     assert world.log.queued_bytes == 0
     assert len(world.store.appends) == 1
+
+
+async def test_nothing_is_called_back_for_a_partition_that_a_callback_has_given_up(world: World) -> None:
+    world.append(0, b"a")
+    world.append(1, b"b")
+    world.append(2, b"c")
+    await settle()
+
+    def give_up_others(partition: int) -> None:
+        world.log.give_up(0)
+        world.log.give_up(2)
+
+    world.on_fenced = give_up_others
+    world.store.appends[0].ends(AppendDurable(1), AppendFenced(), AppendFailed(LOST))
+    await settle()
+    assert (world.fenced, world.failed, world.durable) == ([1], [], [])
+    assert world.log.queued_bytes == 0
 
 
 @pytest.mark.parametrize(
@@ -324,3 +390,32 @@ async def test_a_close_waits_for_appends_and_not_for_what_is_unknown(world: Worl
     world.append(2, b"late")
     await settle()
     assert world.failed == [(2, 0, ErrorCode.NOT_LEADER_OR_FOLLOWER)]
+
+
+async def test_a_close_ends_the_questions_for_unknown_outcomes(world: World) -> None:
+    world.append(0, b"a")
+    await settle()
+    world.store.appends[0].ends(AppendUnknown(LOST))
+    await asked(world, 1)
+    await world.log.close()
+    assert world.store.ended == 1  # so the store may be closed now
+    assert (world.durable, world.failed, world.fenced) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (LogStoreError("away"), ErrorCode.NOT_ENOUGH_REPLICAS),
+        (ClaimLostError("lost"), ErrorCode.NOT_ENOUGH_REPLICAS),
+        (OSError(errno.ENOSPC, "full"), ErrorCode.NOT_ENOUGH_REPLICAS),
+        (RuntimeError("a bug"), ErrorCode.KAFKA_STORAGE_ERROR),
+    ],
+)
+async def test_clients_try_again_at_this_node_while_a_store_is_away(
+    world: World, error: Exception, code: ErrorCode
+) -> None:
+    world.append(0, b"a")
+    await settle()
+    world.store.appends[0].ends(AppendFailed(error))
+    await settle()
+    assert world.failed == [(0, 0, code)]

@@ -24,9 +24,11 @@ def main() -> int:
     gc.disable()
     order = frames.read(stdin)
     partition, end_offset = order["partition"], order["end_offset"]
+    base = b"".join(_until_none(stdin)) if order["has_base"] else None
+    chunks = _until_none(stdin)
     try:
-        tail = tail_behind(b"".join(_until_none(stdin)), partition) if order["has_base"] else TailReplay(None, None)
-        for chunk in _until_none(stdin):
+        tail = TailReplay(None, None, is_whole=order["is_whole"]) if base is None else tail_behind(base, partition)
+        for chunk in chunks:
             add_chunk(tail, chunk, end_offset)
         loaded = tail.settle(end_offset)
         if loaded.last is None:
@@ -34,7 +36,7 @@ def main() -> int:
         for piece in encode(Binding(partition, 0, end_offset, loaded.last), loaded.contents()):
             frames.write(stdout, piece)
     except (LogError, SnapshotError) as error:
-        for _ in _until_none(stdin):  # the daemon writes all of it before it reads
+        for _ in chunks:  # the daemon writes all of it before it reads
             pass
         frames.write(stdout, str(error))
         return 0

@@ -121,21 +121,25 @@ def misfit(log: Log, binding: Binding) -> str:
 
 
 class TailReplay:
-    """Replays the batches behind a base, one after the other; without a base they are the whole log."""
+    """Replays the batches behind a base, one after the other; without a base they are the whole log.
 
-    def __init__(self, base: Base | None, last: LastBatch | None) -> None:
+    `is_whole`: no cleaner compacts this log, so that no record of it may be missing, as none may behind a base.
+    """
+
+    def __init__(self, base: Base | None, last: LastBatch | None, *, is_whole: bool = False) -> None:
         self._replay = Replay(base)
         self._base = base
         self._last = last
-        self._due = -1 if base is None else base.next_offset
+        self._is_whole = is_whole or base is not None
+        self._due = 0 if base is None else base.next_offset
         self._header: BatchHeader | None = None
         self._bytes = 0
 
     def add(self, header: BatchHeader, batch: bytes) -> None:
         """Replay the next batch. SnapshotError: records before it are missing. LogError: it cannot be read."""
-        if self._base is not None:
+        if self._is_whole:
             if header.base_offset != self._due or header.record_count != header.last_offset_delta + 1:
-                raise SnapshotError(f"records behind offset {self._due} were compacted since")
+                raise self._missing()
             self._due = header.last_offset + 1
         self._header = header
         try:
@@ -147,13 +151,17 @@ class TailReplay:
     def settle(self, end_offset: int) -> Loaded:
         """Return the state behind the last batch. SnapshotError: records below `end_offset` are missing."""
         base, header = self._base, self._header
-        if base is not None and self._due != end_offset:  # the newest segment begins later than the last record ends
-            raise SnapshotError(f"records behind offset {self._due} were compacted since")
+        if self._is_whole and self._due != end_offset:  # the newest segment begins later than the last record ends
+            raise self._missing()
         if header is not None:
             self._last = LastBatch(header.base_offset, header.crc, header.partition_leader_epoch)
         found, store = self._replay.settle()
         snapshot_offset = -1 if base is None else base.next_offset
         return Loaded(self._replay, found, store, end_offset, self._last, snapshot_offset, "", self._bytes)
+
+    def _missing(self) -> SnapshotError:
+        why = "were compacted since" if self._base is not None else "are missing"
+        return SnapshotError(f"records behind offset {self._due} {why}")
 
 
 def follow(

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.quarantine import restore
 from coordinator.storage.log.errors import LogError
+from coordinator.storage.log_store import LogStore, LogStoreError
 from coordinator.storage.machine import THIS_MACHINE, Machine
 from coordinator.storage.snapshot import file
 from coordinator.storage.snapshot.file import SnapshotError
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from coordinator.config.config import Config
     from coordinator.core.shard import Shard
     from coordinator.processes.child_process import Children
-    from coordinator.storage.log_store import LogStore
     from coordinator.storage.store_flusher import StoreLog
 
 LOG: Final = logging.getLogger("coordinator.snapshot")
@@ -68,7 +68,7 @@ class StoreSnapshots:
     ) -> tuple[LoadedState, int]:
         """Read a claimed partition. Returns its state, and the offset behind its last record.
 
-        Raises LogStoreError, LogError, SnapshotError.
+        Raises LogStoreError, LogError.
         """
         log = self._logs[shard.partition]
 
@@ -157,7 +157,8 @@ class StoreSnapshots:
             return await anext(chunks, None)
 
         stored = on_loop(self._store.load_snapshot(partition))
-        frames.write(stdin, {"partition": partition, "end_offset": end_offset, "has_base": stored is not None})
+        order = {"partition": partition, "end_offset": end_offset, "has_base": stored is not None}
+        frames.write(stdin, {**order, "is_whole": self._store.deletes_below_snapshots})
         if stored is not None:
             for start in range(0, len(stored.data), PIECE_BYTES):
                 frames.write(stdin, stored.data[start : start + PIECE_BYTES])
@@ -199,20 +200,28 @@ async def read_partition(store: LogStore, partition: int, end_offset: int, in_th
     """Read a partition up to `end_offset`: its newest snapshot and the batches behind it.
 
     All batches are read instead if the snapshot does not fit and they are complete without it. Raises LogStoreError,
-    LogError, SnapshotError.
+    LogError.
     """
-    stored = await store.load_snapshot(partition)
-    if stored is not None:
-        try:
-            tail = await in_thread(tail_behind, stored.data, partition)
-            return await _read_batches(store, partition, stored.next_offset, end_offset, tail, in_thread)
-        except SnapshotError as error:
-            if store.deletes_below_snapshots:
-                raise
-            LOG.warning(
-                "partition=%d is read from its first record on: the snapshot cannot be used: %s", partition, error
-            )
+    try:
+        return await _read_newest(store, partition, end_offset, in_thread)
+    except (LogError, SnapshotError) as error:
+        if store.deletes_below_snapshots:
+            raise LogStoreError(
+                f"partition {partition} of {store.name} cannot be read: {error}; restore the store from its backup",
+                may_pass=False,
+            ) from None
+        LOG.warning("partition=%d is read from its first record on: the snapshot cannot be used: %s", partition, error)
     return await _read_batches(store, partition, 0, end_offset, TailReplay(None, None), in_thread)
+
+
+async def _read_newest(store: LogStore, partition: int, end_offset: int, in_thread: InThread) -> Loaded:
+    """Read the newest snapshot and the batches behind it. SnapshotError: it does not fit, or records are missing."""
+    stored = await store.load_snapshot(partition)
+    if stored is None:
+        tail, from_offset = TailReplay(None, None, is_whole=store.deletes_below_snapshots), 0
+    else:
+        tail, from_offset = await in_thread(tail_behind, stored.data, partition), stored.next_offset
+    return await _read_batches(store, partition, from_offset, end_offset, tail, in_thread)
 
 
 def tail_behind(data: bytes, partition: int) -> TailReplay:
