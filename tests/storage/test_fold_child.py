@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import IO, Any
 
 import pytest
@@ -121,7 +122,7 @@ def test_it_dies_with_the_daemon() -> None:
         assert daemon.stdout is not None
         try:
             child = int(daemon.stdout.readline())
-            with open(f"/proc/{child}/fd/0", "wb"):  # so that only its lifeline tells it
+            with Path(f"/proc/{child}/fd/0").open("wb"):  # so that only its lifeline tells it
                 daemon.kill()
                 eventually(lambda: is_gone(child), "the child has ended")
         finally:

@@ -1,4 +1,4 @@
-"""A partition of the offsets log in a shared store: what a split leaves waiting, and what a former claim leaves behind."""
+"""A partition of the offsets log in a shared store: what waits behind a split, and what a former claim leaves."""
 
 from __future__ import annotations
 
