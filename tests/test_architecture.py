@@ -56,6 +56,7 @@ PURE = (
     "coordinator.metrics.group_figures",
     *(f"coordinator.console.{name}" for name in ("facts", "lag", "listing", "model", "names", "owners", "ribbon")),
     "coordinator.metrics.histogram",
+    "coordinator.membership.lease",
     "coordinator.compaction.rules",
     "coordinator.compaction.eligibility",
     "coordinator.cli.groups.member_ids",
@@ -169,6 +170,13 @@ def test_only_spark_modules_import_pyspark(module: str) -> None:
         is_under(module, "coordinator.spark") or module.rpartition(".")[2].startswith("spark_") or module in PYSPARK
     )
     assert allowed or "pyspark" not in imports(module), "the daemon and the other commands start without Spark"
+
+
+@every_module
+def test_only_the_engine_on_postgresql_imports_its_driver(module: str) -> None:
+    assert is_under(module, "coordinator.engine.postgres") or "asyncpg" not in imports(module), (
+        "a daemon with files, and every command, works without it"
+    )
 
 
 @pytest.mark.parametrize("start", ["coordinator.server.server", "coordinator.compaction.child"])

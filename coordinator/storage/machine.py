@@ -28,8 +28,9 @@ class Machine:
     # Seconds since an arbitrary moment, to measure how long work takes. Without a function of Python around it, because
     # each request reads it three times.
     monotonic = staticmethod(time.monotonic)
-    # The same for leases: these seconds also pass while the machine is suspended.
-    boot_time = staticmethod(partial(time.clock_gettime, time.CLOCK_BOOTTIME))
+    # The same for leases: these seconds also pass while the machine is suspended, as those of the monotonic clock do on
+    # macOS, which has no other.
+    boot_time = staticmethod(partial(time.clock_gettime, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)))
 
     def thread_time(self) -> float:
         """Return the processor time of this thread in seconds."""

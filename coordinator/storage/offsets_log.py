@@ -279,9 +279,8 @@ class OffsetsLog:
             self._loop.call_soon(self._tell_refusal, part, part.refusing)
 
     def _tell_refusal(self, part: _Partition, refusal: _Refusal) -> None:
-        if (
-            part.refusing is refusal and self._partitions.get(part.number) is part
-        ):  # else a failure below this offset has reported it too
+        is_here = self._partitions.get(part.number) is part
+        if is_here and part.refusing is refusal:  # else a failure below this offset has reported it too
             part.refusing = None
             self._note_failure(part.number, refusal.offset, refusal.error)
             self._tell_failed(part.number, refusal.offset, refusal.error)

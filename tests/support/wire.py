@@ -83,7 +83,8 @@ class Wire:
 
     async def request(self, message: Any, version: int, *, within_s: float = ANSWER_S) -> Any:
         """Send a request and wait for its response."""
-        return await asyncio.wait_for(self.send(message, version), within_s)
+        async with asyncio.timeout(within_s):  # in Python 3.11 `wait_for` may swallow a cancellation
+            return await self.send(message, version)
 
     def send_bytes(self, data: bytes) -> None:
         """Send any bytes, exactly as given."""
