@@ -137,7 +137,9 @@ class FileLogStore:
                 return AppendDurable(entries[-1].last_offset + 1)
             return self._append(claim, entries)
 
-    async def batches(self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20) -> AsyncIterator[bytes]:
+    async def batches(
+        self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20, *, joined: bool = False
+    ) -> AsyncIterator[bytes]:
         with _as_store_error():
             found = await asyncio.to_thread(self._in_thread_read, partition, from_offset)
             while chunk := await asyncio.to_thread(_next_chunk, found, chunk_bytes):

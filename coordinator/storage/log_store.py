@@ -108,10 +108,13 @@ class LogStore(Protocol):
         AppendUnknown: the store cannot be asked now.
         """
 
-    def batches(self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20) -> AsyncIterator[bytes]:
+    def batches(
+        self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20, *, joined: bool = False
+    ) -> AsyncIterator[bytes]:
         """Yield the durable batches from an offset on, as chunks of whole batches of about `chunk_bytes`, in order.
 
-        Begins with the batch that holds `from_offset`, or the first one behind it. Raises LogStoreError.
+        Begins with the batch that holds `from_offset`, or the first one behind it. With `joined`, batches that were
+        appended together may come as one, where that is how the store keeps them. Raises LogStoreError.
         """
 
     async def load_snapshot(self, partition: int) -> StoredSnapshot | None:

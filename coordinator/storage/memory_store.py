@@ -249,7 +249,9 @@ class MemoryLogStore:
         except LogStoreError as error:
             return AppendUnknown(error)
 
-    async def batches(self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20) -> AsyncIterator[bytes]:
+    async def batches(
+        self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20, *, joined: bool = False
+    ) -> AsyncIterator[bytes]:
         while True:
             read = partial(self.state.chunk, partition, from_offset, chunk_bytes)
             chunk, from_offset = await self._call("batches", read)

@@ -157,7 +157,7 @@ async def test_batches_that_are_missing_behind_a_snapshot_are_noticed(
     async def load_snapshot(partition: int) -> StoredSnapshot:
         return snapshot
 
-    async def batches(partition: int, from_offset: int) -> Any:
+    async def batches(partition: int, from_offset: int, *options: Any, **flags: Any) -> Any:
         yield joined([*entries(1, 6), *entries(6, 12)])
 
     monkeypatch.setattr(world.store, "load_snapshot", load_snapshot)
@@ -179,7 +179,7 @@ async def test_batches_that_are_missing_are_noticed_without_a_snapshot(
         await world.append(*there[:1])
     stored = joined(there)
 
-    async def batches(partition: int, from_offset: int) -> Any:
+    async def batches(partition: int, from_offset: int, *options: Any, **flags: Any) -> Any:
         if stored:
             yield stored
 

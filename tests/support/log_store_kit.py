@@ -38,7 +38,7 @@ from coordinator.storage.log_store import (
 from coordinator.storage.snapshot import file
 from coordinator.storage.snapshot.file import Binding, Contents, LastBatch
 from protocol.offsets_records import OffsetValue, encode_offset_key, encode_offset_value
-from protocol.record_batch import build_batch, iter_batches
+from protocol.record_batch import Record, build_batch, iter_batches, read_records
 from tests.support.eventually import eventually_async
 
 NOW_MS = 1_700_000_000_000
@@ -167,6 +167,10 @@ def joined(batches: list[Entry]) -> bytes:
     return b"".join([bytes(each.batch) for each in batches])
 
 
+def records(data: bytes) -> list[Record]:
+    return [record for position, header in iter_batches(data) for record in read_records(data, position, header)]
+
+
 def snapshot(partition: int, next_offset: int, *, large_bytes: int = 0) -> list[bytes]:
     """Return the pieces of a real snapshot."""
     blocks = [encode_block(f"group-{number}", None, number, {}) for number in range(20)]
@@ -224,6 +228,15 @@ class LogStoreRules:
             assert await node.read(partition, from_offset) == joined(batches[first:]), from_offset
         for from_offset in (12, 13, 1 << 40):
             assert await node.read(partition, from_offset) == b""
+
+    async def test_joined_batches_have_the_same_records(self, world: StoreWorld) -> None:
+        node, partition = await world.node(), world.partition()
+        claim, batches = await node.claim(partition), entries(9)
+        for first in (0, 4, 5):
+            await node.append(claim, *batches[first : first + 4][: 4 if first != 4 else 1])
+        for from_offset in (0, 1, 6, 12, 14, 26):
+            chunks = [chunk async for chunk in node.store.batches(partition, from_offset, joined=True)]
+            assert records(b"".join(chunks)) == records(joined(batches[from_offset // 3 :]))
 
     @pytest.mark.parametrize("chunk_bytes", [1, 100, 1000, 5000])
     async def test_a_chunk_holds_whole_batches_of_about_its_size(self, world: StoreWorld, chunk_bytes: int) -> None:

@@ -244,6 +244,15 @@ def original_batches(batch: bytes, header: BatchHeader, piece: RowPiece) -> list
     return originals
 
 
+def joined_batch(batch: bytes, header: BatchHeader, piece: RowPiece) -> bytearray | None:
+    """Return all records of a piece as one batch of the log; None if the original batches say more than that."""
+    if any(part[1:] != (0, NO_PRODUCER, NO_PRODUCER) for part in piece.parts):
+        return None
+    if read_zigzag(batch, _first_record(batch)[1])[0] != 1:
+        return None  # the first record has headers of its own
+    return _stamp(_with_headers(batch, zigzag(0)), piece.base_offset, _NONE, NO_PRODUCER)
+
+
 def _rebuilt(records: Sequence[Record], base_offset: int, part: RowPart) -> bytearray:
     first_ms = records[0].timestamp_ms
     later_ms = [record.timestamp_ms - first_ms for record in records]

@@ -19,7 +19,7 @@ from coordinator.engine.kafka.cluster_topic import ClusterTopic
 from coordinator.engine.kafka.store import KafkaLogStore
 from coordinator.membership.directory import ExpiredError, StoreFacts
 
-MISSED_BEATS: Final = 1.5  # heartbeats without a record, before a refused connection proves that the process has ended
+MISSED_BEATS: Final = 1.25  # heartbeats without a record, before a refused connection proves that the process has ended
 
 
 class KafkaDirectory:

@@ -10,14 +10,24 @@ Offsets of the log and of the topic differ by what does not count: the differenc
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from time import monotonic
 from typing import Final, NamedTuple
 
-from coordinator.engine.kafka.batches import SEQUENCES, RowPiece, original_batches, read_claim, read_piece
+from coordinator.engine.kafka.batches import (
+    SEQUENCES,
+    RowPiece,
+    joined_batch,
+    original_batches,
+    read_claim,
+    read_piece,
+)
 from coordinator.engine.kafka.client import EARLIEST, LATEST, KafkaClient, ProducerIdentity, TopicPlace
 from protocol.record_batch import BatchHeader, iter_batches, read_header, verify
 
 ONE_BATCH: Final = 1  # a broker returns at least one whole batch
+SLICE_S: Final = 0.005
 
 
 class CountedBatch(NamedTuple):
@@ -36,7 +46,10 @@ class CountedBatch(NamedTuple):
 async def raw_batches(
     client: KafkaClient, place: TopicPlace, from_offset: int, end_offset: int, chunk_bytes: int
 ) -> AsyncIterator[tuple[bytes, BatchHeader]]:
-    """Yield the batches below `end_offset` as they stand in the topic. Raises BrokerError, LogStoreError."""
+    """Yield the batches below `end_offset` as they stand in the topic. Raises BrokerError, LogStoreError.
+
+    Other work of the event loop gets its turn every `SLICE_S`, whatever the caller does with the batches.
+    """
     while from_offset < end_offset:
         offset = from_offset
 
@@ -44,6 +57,7 @@ async def raw_batches(
             return (await client.fetch(place, offset, chunk_bytes)).records or b""  # noqa: B023 - awaited at once
 
         data = await client.repeat(fetch)
+        began = monotonic()
         for position, header in iter_batches(data):
             if header.base_offset >= end_offset:
                 return
@@ -52,6 +66,9 @@ async def raw_batches(
                 verify(batch, 0, header)
                 yield batch, header
                 from_offset = header.last_offset + 1
+                if monotonic() - began > SLICE_S:
+                    await asyncio.sleep(0)
+                    began = monotonic()
         if from_offset == offset:
             return
 
@@ -73,17 +90,16 @@ class LogReader:
     async def open(cls, client: KafkaClient, place: TopicPlace) -> LogReader:
         return cls(client, place, await client.offset_at(place, EARLIEST), await client.offset_at(place, LATEST))
 
-    async def chunks(self, from_offset: int, chunk_bytes: int) -> AsyncIterator[bytes]:
+    async def chunks(self, from_offset: int, chunk_bytes: int, *, joined: bool = False) -> AsyncIterator[bytes]:
         """Yield whole batches as `LogStore.batches` does."""
         chunk = bytearray()
         async for counted in self.rows(from_offset, chunk_bytes):
-            first_left = self.start_offset - counted.shift  # parts of the batch may have been deleted
-            for original in original_batches(*counted):
-                if read_header(original).last_offset >= max(from_offset, first_left):
-                    chunk += original
-                    if len(chunk) >= chunk_bytes:
-                        yield bytes(chunk)
-                        chunk = bytearray()
+            first = max(from_offset, self.start_offset - counted.shift)  # parts of the batch may have been deleted
+            for batch in _wanted(counted, first, joined=joined):
+                chunk += batch
+                if len(chunk) >= chunk_bytes:
+                    yield bytes(chunk)
+                    chunk = bytearray()
         if chunk:
             yield bytes(chunk)
 
@@ -162,6 +178,13 @@ class LogReader:
         async for _, header in self._raw(offset, offset + 1, ONE_BATCH):
             return header
         return None
+
+
+def _wanted(counted: CountedBatch, first: int, *, joined: bool) -> list[bytearray]:
+    """Return the batches of the log that end at the offset `first` of the log or behind it."""
+    if joined and counted.piece.base_offset >= first and (batch := joined_batch(*counted)) is not None:
+        return [batch]
+    return [batch for batch in original_batches(*counted) if read_header(batch).last_offset >= first]
 
 
 def _producer(header: BatchHeader) -> ProducerIdentity:

@@ -204,11 +204,13 @@ class KafkaLogStore:
 
     # -- reading, snapshots, deletion ----------------------------------------------------------------------------
 
-    async def batches(self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20) -> AsyncIterator[bytes]:
+    async def batches(
+        self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20, *, joined: bool = False
+    ) -> AsyncIterator[bytes]:
         """Yield batches as `LogStore.batches` does."""
         try:
             reader = await LogReader.open(self._client, self._topics.log(partition))
-            async for chunk in reader.chunks(from_offset, chunk_bytes):
+            async for chunk in reader.chunks(from_offset, chunk_bytes, joined=joined):
                 yield chunk
         except (BrokerError, ProtocolError) as error:
             raise LogStoreError(f"{self.name} partition {partition} cannot be read: {error}") from None

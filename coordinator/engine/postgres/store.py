@@ -103,7 +103,9 @@ class PostgresLogStore:
         """Append again, or find the batches there. Never AppendFailed."""
         return await self._appender.resolve(claim, entries)
 
-    async def batches(self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20) -> AsyncIterator[bytes]:
+    async def batches(
+        self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20, *, joined: bool = False
+    ) -> AsyncIterator[bytes]:
         """Yield chunks that end with the batch that fills them."""
         while rows := await self._work.fetch(_BATCHES, partition, from_offset, chunk_bytes):
             yield b"".join([batch for _, batch in rows])

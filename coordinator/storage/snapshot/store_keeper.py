@@ -37,6 +37,7 @@ LOOK_S: Final = 5.0
 CHILD: Final = (sys.executable, "-m", "coordinator.storage.snapshot.fold_child")
 CHILD_TIMEOUT_S: Final = 3600.0
 PIECE_BYTES: Final = 1 << 20
+CHUNK_BYTES: Final = 2 << 20  # read from the store while the chunk before is replayed
 InThread = Callable[..., Any]  # awaitable: `run(function, *arguments)`
 T = TypeVar("T")
 
@@ -124,7 +125,12 @@ class StoreSnapshots:
         claim, end_offset = log.claim, log.high_watermark
         pieces = await self._folded(claim.partition, end_offset)
         await self._store.save_snapshot(claim, end_offset, pieces)
-        await self._store.trim(claim, end_offset, self._config.ha_log_keep_ms)
+        try:
+            await self._store.trim(claim, end_offset, self._config.ha_log_keep_ms)
+        except Exception as error:  # the snapshot is there
+            LOG.warning(
+                "old batches stay partition=%d: %s; they are deleted after the next snapshot", claim.partition, error
+            )
         return end_offset
 
     async def _folded(self, partition: int, end_offset: int) -> list[bytes]:
@@ -153,9 +159,6 @@ class StoreSnapshots:
         def on_loop(work: Coroutine[Any, Any, T]) -> T:
             return asyncio.run_coroutine_threadsafe(work, loop).result()
 
-        async def next_of(chunks: AsyncIterator[bytes]) -> bytes | None:
-            return await anext(chunks, None)
-
         stored = on_loop(self._store.load_snapshot(partition))
         order = {"partition": partition, "end_offset": end_offset, "has_base": stored is not None}
         frames.write(stdin, {**order, "is_whole": self._store.deletes_below_snapshots})
@@ -163,8 +166,8 @@ class StoreSnapshots:
             for start in range(0, len(stored.data), PIECE_BYTES):
                 frames.write(stdin, stored.data[start : start + PIECE_BYTES])
             frames.write(stdin, None)
-        chunks = aiter(self._store.batches(partition, 0 if stored is None else stored.next_offset))
-        while (chunk := on_loop(next_of(chunks))) is not None:
+        chunks = aiter(self._store.batches(partition, 0 if stored is None else stored.next_offset, joined=True))
+        while (chunk := on_loop(_next_of(chunks))) is not None:
             frames.write(stdin, chunk)
         frames.write(stdin, None)
         pieces: list[bytes] = []
@@ -235,10 +238,22 @@ def tail_behind(data: bytes, partition: int) -> TailReplay:
 async def _read_batches(
     store: LogStore, partition: int, from_offset: int, end_offset: int, tail: TailReplay, in_thread: InThread
 ) -> Loaded:
-    async for chunk in store.batches(partition, from_offset):
-        await in_thread(add_chunk, tail, chunk, end_offset)
+    """Replay each chunk while the next one is read."""
+    chunks = aiter(store.batches(partition, from_offset, CHUNK_BYTES, joined=True))
+    reading = asyncio.ensure_future(_next_of(chunks))
+    try:
+        while (chunk := await reading) is not None:
+            reading = asyncio.ensure_future(_next_of(chunks))
+            await in_thread(add_chunk, tail, chunk, end_offset)
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
     loaded: Loaded = await in_thread(tail.settle, end_offset)
     return loaded
+
+
+async def _next_of(chunks: AsyncIterator[bytes]) -> bytes | None:
+    return await anext(chunks, None)
 
 
 def add_chunk(tail: TailReplay, chunk: bytes, end_offset: int) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from coordinator.engine.kafka.batches import (
     ClaimRecord,
     claim_batch,
+    joined_batch,
     original_batches,
     read_claim,
     read_piece,
@@ -19,7 +20,15 @@ from coordinator.engine.kafka.batches import (
 from coordinator.engine.kafka.client import ProducerIdentity
 from coordinator.storage.log.segment import Entry
 from protocol.compression import Codec
-from protocol.record_batch import ControlType, build_batch, build_control_batch, read_header, verify
+from protocol.record_batch import (
+    NO_PRODUCER,
+    ControlType,
+    build_batch,
+    build_control_batch,
+    read_header,
+    read_records,
+    verify,
+)
 
 PRODUCER = ProducerIdentity(7, 3)
 NOW_MS = 1_700_000_000_000
@@ -64,9 +73,25 @@ def through_the_topic(entries: Sequence[Entry], max_bytes: int) -> list[bytes]:
         assert (read.row_start, read.row_end) == (base_offset, entries[-1].last_offset + 1)
         originals = original_batches(bytes(stored), header, read)
         assert [read_header(each).last_offset + 1 for each in originals] == read.ends(header)
+        check_joined(joined_batch(bytes(stored), header, read), [bytes(each) for each in originals])
         found += map(bytes, originals)
         due += header.record_count
     return found
+
+
+def check_joined(joined: bytearray | None, originals: list[bytes]) -> None:
+    """A joined batch has the records of the original ones, if these say no more than that."""
+    headers = [read_header(each) for each in originals]
+    records = [
+        record for each, header in zip(originals, headers, strict=True) for record in read_records(each, 0, header)
+    ]
+    is_plain = all((each.attributes, each.producer_id) == (0, NO_PRODUCER) for each in headers)
+    assert (joined is not None) == (is_plain and not records[0].headers)
+    if joined is not None:
+        header = read_header(joined)
+        verify(bytes(joined), 0, header)
+        assert (header.base_offset, header.last_offset) == (headers[0].base_offset, headers[-1].last_offset)
+        assert read_records(bytes(joined), 0, header) == records
 
 
 @given(st.lists(st.tuples(KINDS, RECORDS), min_size=1, max_size=6), st.integers(0, 1 << 41), st.integers(100, 20_000))
