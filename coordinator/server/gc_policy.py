@@ -37,6 +37,7 @@ class GcPolicy:
         self._tell = tell
         self._gc = collector
         self._began = 0.0
+        self._loads = 0
         self._former: tuple[int, int, int] | None = None
 
     def start(self) -> None:
@@ -48,19 +49,22 @@ class GcPolicy:
 
     def second(self) -> None:
         """Freeze the objects that survived a pass of the second generation."""
-        if self._gc.get_count()[2]:
+        if not self._loads and self._gc.get_count()[2]:
             self._gc.collect(1)
             self._gc.freeze()
 
     @contextmanager
     def loading(self) -> Iterator[None]:
         """Make no pass while objects are loaded, and then freeze them: repeated passes take longer than loading."""
+        self._loads += 1
         self._gc.disable()
         try:
             yield
         finally:
+            self._loads -= 1
             self._gc.freeze()
-            self._gc.enable()
+            if not self._loads:
+                self._gc.enable()
 
     def loaded(self) -> None:
         """Freeze the objects that loading has made, without a pass: none of them is garbage."""

@@ -560,9 +560,8 @@ class Runtime:
         started = self.monotonic()
         for partition in self.offsets_log.logs:
             self.core.load_begin(partition)
-        with self.gc_policy.loading():
-            for partition in self.offsets_log.logs:
-                await self._load(partition, use_snapshot=True)
+        for partition in self.offsets_log.logs:
+            await self._load(partition, use_snapshot=True)
         counters = self.snapshots.counters
         LOG.info(
             "loaded partitions_from_snapshot=%d partitions_from_log=%d records_read=%d groups=%d offsets=%d ms=%d",
@@ -595,7 +594,8 @@ class Runtime:
         started = self.monotonic()
         load = self._loads[partition] = object()
         shard, wall_ms = self.core.partition(partition), self.now_ms() + self.core.wall_offset_ms
-        loaded_state, next_offset = await self.snapshots.load(self._loop, shard, wall_ms, use_snapshot=use_snapshot)
+        with self.gc_policy.loading():
+            loaded_state, next_offset = await self.snapshots.load(self._loop, shard, wall_ms, use_snapshot=use_snapshot)
         if self._loads.get(partition) is not load:
             return
         del self._loads[partition]

@@ -46,6 +46,16 @@ def test_without_such_a_pass_nothing_is_frozen_that_could_still_be_garbage(gc_po
     assert gc.get_freeze_count() <= frozen  # frozen objects of other tests may be freed at any moment
 
 
+def test_no_pass_runs_until_the_last_of_several_loads_has_ended(gc_policy: GcPolicy) -> None:
+    with gc_policy.loading():
+        with gc_policy.loading():
+            kept = [[number] for number in range(THRESHOLDS[0] * (THRESHOLDS[1] + 3))]
+        assert not gc.isenabled()
+        gc_policy.second()
+        assert gc.get_freeze_count() >= len(kept)
+    assert gc.isenabled()
+
+
 def test_each_pass_is_timed_and_a_long_one_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[str, float]] = []
     clock = iter((10.0, 10.0 + NOTABLE_S * 5, 20.0, 20.0 + NOTABLE_S / 2))
