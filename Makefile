@@ -53,9 +53,9 @@ bench: setup ## beside Kafka, kfake, a mock and echoes, in one run (ten minutes;
 	$(PY) bench/run.py $(ARGS)
 
 # Each writes its tables to bench/build/NAME.md and its figures to NAME.json; ARGS=--quick shows that it runs.
-MORE_BENCHES := storms idle startup growth stalls purgatory neighbours console observe observed_history shared_store fail_over
+MORE_BENCHES := storms idle startup growth stalls purgatory neighbours console observe observed_history shared_store fail_over rolling_restart
 .PHONY: bench-more $(MORE_BENCHES:%=bench-%)
-bench-more: $(MORE_BENCHES:%=bench-%) ## bench-storms, -idle, -startup, -growth, -stalls, -purgatory, -neighbours, -console, -observe, -observed_history, -shared_store, -fail_over: all (an hour)
+bench-more: $(MORE_BENCHES:%=bench-%) ## bench-storms, -idle, -startup, -growth, -stalls, -purgatory, -neighbours, -console, -observe, -observed_history, -shared_store, -fail_over, -rolling_restart: all (an hour)
 
 $(MORE_BENCHES:%=bench-%): setup
 	$(PY) bench/$(@:bench-%=%).py --markdown bench/build/$(@:bench-%=%).md $(ARGS)

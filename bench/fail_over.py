@@ -7,8 +7,9 @@ database, or is stopped in order by SIGTERM; then it comes back, and the next re
 where it was.
 
 After a fault a time is that from the fault to the first acknowledged commit at another node; clients then ask the
-living nodes for the coordinator. Around a SIGTERM it is the longest gap between two acknowledged commits of a client,
-which is told nothing. Only the cut goes through proxies, which are in this process and would slow the replay.
+living nodes for the coordinator. Logs tell when the node was declared dead and how long the claim and the replay took.
+Around a SIGTERM it is the longest gap between two acknowledged commits of a client, which is told nothing. Only the cut
+goes through proxies, which are in this process and would slow the replay.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import contextlib
 import itertools
 import os
 import random
+import re
 import signal
 import statistics
 import struct
@@ -27,7 +29,8 @@ import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -96,6 +99,8 @@ FAULTS: Final = {
     "stop": "SIGTERM, longest gap",
 }
 TARGETS_MS: Final = {"kill": 1000.0, "freeze": 4000.0}
+DEAD: Final = re.compile(r"^(\S+ \S+) .*node declared dead ", re.MULTILINE)
+CLAIMED: Final = re.compile(rf"^(\S+ \S+) .*partition claimed partition={TAIL} .*ms=(\d+)", re.MULTILINE)
 
 
 # -- the log tail ------------------------------------------------------------------------------------------------------
@@ -316,18 +321,40 @@ async def check_tail(nodes: EngineNodes, records: int) -> None:
         raise BenchError(f"the last offset of the tail was {last * PER_BATCH}, and is {found} at the new owner")
 
 
-async def once(nodes: EngineNodes, fault: str) -> dict[int, float]:
-    """Bring a fault about, and return how long the partitions of the node were not served, in s."""
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """How long the partitions of a node were not served, and the two longest steps of that; all in s."""
+
+    served: dict[int, float]  # by partition
+    noticed: float | None = None  # until the node was declared dead; None after a SIGTERM
+    taken: float | None = None  # claim and replay of the tail
+
+
+def outage(nodes: EngineNodes, served: dict[int, float], struck_s: float) -> Outage:
+    """Find the steps in the logs of the other nodes. `struck_s`: the time of the fault, since 1970."""
+    others = "".join(nodes.nodes[number].daemon.log_text() for number in NODES if number != VICTIM)
+    dead = [at for found in DEAD.finditer(others) if (at := logged_s(found[1])) > struck_s]
+    taken = [int(found[2]) / 1000 for found in CLAIMED.finditer(others) if logged_s(found[1]) > struck_s]
+    return Outage(served, min(dead) - struck_s if dead else None, taken[0] if taken else None)
+
+
+def logged_s(text: str) -> float:
+    """Return the time of a log line, which is local, in seconds since 1970."""
+    return datetime.strptime(text, "%Y-%m-%d %H:%M:%S.%f").timestamp()
+
+
+async def once(nodes: EngineNodes, fault: str) -> Outage:
+    """Bring a fault about, and return how long the partitions of the node were not served."""
     victim = nodes.nodes[VICTIM]
     async with Clients(nodes) as clients:
         await clients.all_commit()
         await asyncio.sleep(STEADY_S)
-        at = time.monotonic()
+        at, struck_s = time.monotonic(), time.time()
         if fault == "stop":
             if code := await victim.terminate():
                 raise BenchError(f"the node ended with exit code {code}")
             await clients.served_elsewhere(VICTIM, at)
-            return {partition: clients.longest_gap(partition, at) for partition in MOVED}
+            return Outage({partition: clients.longest_gap(partition, at) for partition in MOVED})
         if fault == "kill":
             os.kill(victim.daemon.pid, signal.SIGKILL)  # `victim.kill` would wait for its end
         elif fault == "freeze":
@@ -337,7 +364,7 @@ async def once(nodes: EngineNodes, fault: str) -> dict[int, float]:
                 proxy.break_off(Way.SILENT)
         await clients.give_up(VICTIM)
         served = await clients.served_elsewhere(VICTIM, at)
-        return {partition: when - at for partition, when in served.items()}
+        return outage(nodes, {partition: when - at for partition, when in served.items()}, struck_s)
 
 
 async def come_back(nodes: EngineNodes, fault: str) -> None:
@@ -367,9 +394,7 @@ async def with_tail(engine: BenchEngine, directory: Path, records: int, *, proxi
         yield nodes
 
 
-async def repeated(
-    engine: BenchEngine, directory: Path, records: int, fault: str, times: int
-) -> list[dict[int, float]]:
+async def repeated(engine: BenchEngine, directory: Path, records: int, fault: str, times: int) -> list[Outage]:
     found = []
     async with with_tail(engine, directory, records, proxies=fault == "cut") as nodes:
         for _ in range(times):
@@ -381,13 +406,16 @@ async def repeated(
     return found
 
 
-def row(records: int, fault: str, found: list[dict[int, float]]) -> list[str]:
+def row(records: int, fault: str, found: list[Outage]) -> list[str]:
     """The row of a table; all times in ms."""
-    tail_ms = [each[TAIL] * 1000 for each in found]
-    beside_ms = [max(seconds for partition, seconds in each.items() if partition != TAIL) * 1000 for each in found]
+    tail_ms = [each.served[TAIL] * 1000 for each in found]
+    beside_ms = [max(s for partition, s in each.served.items() if partition != TAIL) * 1000 for each in found]
     cells = [FAULTS[fault], f"{records:,}", str(len(found))]
     for values in (tail_ms, beside_ms):
         cells += [f"{statistics.median(values):,.0f}", f"{max(values):,.0f}"]
+    for steps in ([each.noticed for each in found], [each.taken for each in found]):
+        known_ms = [step * 1000 for step in steps if step is not None]
+        cells.append(f"{statistics.median(known_ms):,.0f}" if known_ms else "-")
     return cells
 
 
@@ -401,17 +429,17 @@ def measure_all(findings: Findings, engine: BenchEngine, args: argparse.Namespac
         def run(records: int = records, fault: str = fault) -> None:
             with tempfile.TemporaryDirectory(prefix="bench-", dir=args.work_dir) as name:
                 found = uvloop.run(repeated(engine, Path(name), records, fault, args.repetitions))
-            raw.append({"fault": fault, "records": records, "found": found})
+            raw.append({"fault": fault, "records": records, "found": [asdict(each) for each in found]})
             rows.append(row(records, fault, found))
             findings.progress(f"{fault}, {records:,} records: median {rows[-1][3]} ms, longest {rows[-1][4]} ms")
             if fault in TARGETS_MS:
                 what = f"{FAULTS[fault]} with {records:,} records of tail, longest"
-                longest_ms = max(each[TAIL] for each in found) * 1000
+                longest_ms = max(each.served[TAIL] for each in found) * 1000
                 findings.verdicts.append(Verdict(what, TARGETS_MS[fault], "ms", longest_ms))
 
         findings.attempt(f"ours: {FAULTS[fault]}, {records:,} records", run)
     headings = ["the owner", "records of tail", "repetitions", "median, ms", "longest"]
-    headings += ["other partitions of that node: median, ms", "longest"]
+    headings += ["other partitions of that node: median, ms", "longest", "noticed after, ms", "claim and replay, ms"]
     store = "Kafka, three brokers" if args.engine == "kafka" else "PostgreSQL, synchronous standby"
     findings.table(f"Until the first commit at another node: {store}", markdown_table(headings, rows))
 
@@ -430,7 +458,8 @@ def main() -> int:
     if not set(args.faults) <= set(FAULTS):
         arguments.error(f"--faults takes {','.join(FAULTS)}")
     args.work_dir.mkdir(parents=True, exist_ok=True)
-    findings = Findings("fail_over", "Fail-over with a shared store")
+    name = "fail_over" if args.engine == "postgres" else f"fail_over_{args.engine}"
+    findings = Findings(name, "Fail-over with a shared store")
     findings.raw["engine"] = args.engine
 
     def run() -> None:

@@ -49,7 +49,8 @@ class Verdict:
             return f"{wanted}: NOT MEASURED ({self.reason or 'left out'})"
         if self.is_reached:
             return f"{wanted}: reached, {_figure(self.found)}"
-        return f"{wanted}: MISSED, {_figure(self.found)} ({self.found / self.wanted:.2f} of the target)"
+        share = f" ({self.found / self.wanted:.2f} of the target)" if self.wanted else ""
+        return f"{wanted}: MISSED, {_figure(self.found)}{share}"
 
 
 def _figure(value: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -11,33 +10,26 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.core.live_cluster import wanted_owner
-from coordinator.core.shard import partition_for
 from protocol.error_codes import ErrorCode
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from protocol.messages.find_coordinator import FindCoordinatorRequest
-from protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from protocol.messages.offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
+from tests.ha.asking import (
+    GROUPS,
+    ask,
+    commit,
+    commit_where_it_is_led,
+    coordinators,
+    fetch_where_it_is_led,
+    fetched,
+    spread,
 )
 from tests.ha.engines import Postgres
 from tests.ha.nodes import EngineNodes
 from tests.ha.proxy import Way
 from tests.support.eventually import eventually_async
-from tests.support.wire import ConnectionEnded, call
 
 pytestmark = pytest.mark.integration
 
-PARTITIONS = 8
 LONGEST_S = 180  # of one case, on a busy machine
-# One group for each partition of the offsets log.
-GROUPS = {partition_for(f"g{number}", PARTITIONS): f"g{number}" for number in range(200)}
 NONE = ErrorCode.NONE
 NOT_AVAILABLE = ErrorCode.COORDINATOR_NOT_AVAILABLE
 NOT_COORDINATOR = ErrorCode.NOT_COORDINATOR
@@ -65,67 +57,6 @@ async def nodes(engine: Postgres, tmp_path: Path) -> AsyncIterator[EngineNodes]:
     engine.new_database()
     async with EngineNodes(tmp_path, engine, 3) as running:
         yield running
-
-
-async def ask(nodes: EngineNodes, number: int, message: object, version: int) -> object | None:
-    """The answer of a node; None if it cannot be reached."""
-    with contextlib.suppress(OSError, ConnectionEnded):
-        return await asyncio.to_thread(call, nodes.nodes[number].daemon.port, message, version)
-    return None
-
-
-async def coordinators(nodes: EngineNodes, number: int) -> dict[int, int]:
-    """The owner of each partition as one node tells it; -1: none."""
-    answer = await ask(nodes, number, FindCoordinatorRequest(coordinator_keys=list(GROUPS.values())), 4)
-    assert answer is not None
-    by_group = {found.key: found.node_id for found in answer.coordinators}  # type: ignore[attr-defined]
-    return {partition: by_group[group] for partition, group in GROUPS.items()}
-
-
-async def commit(nodes: EngineNodes, number: int, partition: int, offset: int) -> ErrorCode | None:
-    """Commit for the group of a partition at a node; None: it cannot be reached."""
-    row = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
-    topics = [OffsetCommitRequestTopic(name="t", partitions=[row])]
-    answer = await ask(nodes, number, OffsetCommitRequest(group_id=GROUPS[partition], topics=topics), 8)
-    return None if answer is None else ErrorCode(answer.topics[0].partitions[0].error_code)  # type: ignore[attr-defined]
-
-
-async def fetched(nodes: EngineNodes, number: int, partition: int) -> tuple[ErrorCode, int]:
-    topics = [OffsetFetchRequestTopics(name="t", partition_indexes=[0])]
-    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=GROUPS[partition], topics=topics)])
-    answer = await ask(nodes, number, request, 8)
-    group = answer.groups[0]  # type: ignore[union-attr, attr-defined]
-    return ErrorCode(group.error_code), group.topics[0].partitions[0].committed_offset if group.topics else -1
-
-
-async def commit_where_it_is_led(nodes: EngineNodes, asked: int, partition: int, offset: int) -> int:
-    """Commit as a client does: look for the coordinator at a node and try again. Returns the node that took it."""
-    while True:
-        owner = (await coordinators(nodes, asked))[partition]
-        if owner != -1 and await commit(nodes, owner, partition, offset) is NONE:
-            return owner
-        await asyncio.sleep(0.01)
-
-
-async def fetch_where_it_is_led(nodes: EngineNodes, asked: int, partition: int) -> int:
-    """Fetch as a client does. Returns the committed offset."""
-    while True:
-        owner = (await coordinators(nodes, asked))[partition]
-        if owner != -1:
-            error, offset = await fetched(nodes, owner, partition)
-            if error is NONE:
-                return offset
-        await asyncio.sleep(0.01)
-
-
-async def spread(nodes: EngineNodes, asked: int, among: set[int]) -> dict[int, int]:
-    """Wait until the nodes `among` own their shares, so that no partition moves any more. Returns the owners."""
-    wanted = {partition: wanted_owner(partition, among) for partition in GROUPS}
-    while True:
-        owners = await coordinators(nodes, asked)
-        if owners == wanted:
-            return owners
-        await asyncio.sleep(0.05)
 
 
 async def test_what_a_killed_node_acknowledged_is_served_by_the_others(nodes: EngineNodes) -> None:
