@@ -11,6 +11,7 @@ from tests.support.kafka_cluster import KafkaCluster
 from tests.support.postgres import PASSWORD, SUPERUSER, PostgresServer
 
 Address = tuple[str, int]
+SCHEMA = "kgc_ha"  # of the cluster id of `tests.ha.nodes`
 LIVE = ("cluster.rebalance.delay.ms=2000",)  # planned moves happen within a pause
 
 
@@ -31,6 +32,12 @@ class SharedEngine(Protocol):
     def fail_over(self, seconds: float) -> None:
         """Kill the server that matters most, wait, and let another one take its place."""
 
+    def lose_standby(self, seconds: float) -> None:
+        """Kill the server that each commit waits for, and start it again after so many seconds."""
+
+    def fill_disk(self, seconds: float) -> None:
+        """Leave no room on the disk of the server that matters most, for so many seconds."""
+
 
 class Files:
     """No engine: each node has its own groups and keeps their offsets on its disk."""
@@ -50,18 +57,21 @@ class Files:
     def fail_over(self, seconds: float) -> None:
         raise NotImplementedError
 
+    lose_standby = fill_disk = fail_over
+
 
 class Postgres:
     """A primary and a synchronous standby. The one that was promoted gets a new standby."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, disk_bytes: int = 0) -> None:
+        self._disk_bytes = disk_bytes  # of each server; 0: as large as that of the machine
         self._directory = directory
         self._servers: list[PostgresServer] = []
         self._primary = 0
         self._database = ""
 
     def start(self) -> None:
-        primary = PostgresServer.new()
+        primary = PostgresServer.new(disk_bytes=self._disk_bytes)
         self._servers.append(primary)
         self._servers.append(primary.new_standby())
         self.new_database()
@@ -100,6 +110,31 @@ class Postgres:
         replaced, self._servers[dead] = self._servers[dead], self._servers[self._primary].new_standby()
         replaced.close()
 
+    def lose_standby(self, seconds: float) -> None:
+        standby = self._servers[1 - self._primary]
+        standby.kill()
+        time.sleep(seconds)
+        standby.start()
+
+    def fill_disk(self, seconds: float) -> None:
+        """Fill the disk of the primary. One that has ended meanwhile is started when there is room."""
+        primary = self._servers[self._primary]
+        assert primary.disk is not None, "the engine has no disk of its own"
+        primary.disk.fill()
+        time.sleep(seconds)
+        primary.disk.make_room()
+        if not primary.is_running:
+            primary.start()
+
+    def lose_last_batch(self, partition: int) -> None:
+        """Delete the newest batch of a partition, and end all connections of nodes."""
+        primary = self._servers[self._primary]
+        log = f"{SCHEMA}.log"
+        newest = f"SELECT max(base) FROM {log} WHERE p = {partition}"
+        primary.sql(f"DELETE FROM {log} WHERE p = {partition} AND base = ({newest})", self._database)
+        ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        primary.sql(f"{ended} WHERE datname = '{self._database}' AND pid <> pg_backend_pid()")
+
 
 class KafkaTopic:
     """A topic of a Kafka cluster. Its brokers tell their own addresses, so no proxy can stand before them."""
@@ -127,3 +162,8 @@ class KafkaTopic:
         broker.kill()
         time.sleep(seconds)
         broker.start()
+
+    def lose_standby(self, seconds: float) -> None:
+        raise NotImplementedError
+
+    fill_disk = lose_standby

@@ -26,6 +26,7 @@ class Kind(Enum):
 
     KILL = "node killed"
     FREEZE = "node frozen"
+    FREEZE_ALL = "all nodes frozen"
     SILENCE = "engine silent to a node"
     REFUSE = "engine refuses a node"
     ANSWERLESS = "answers of the engine lost"
@@ -33,12 +34,16 @@ class Kind(Enum):
     STOP = "node stopped"
     ADD = "node added and removed"
     RESTART_ALL = "all nodes killed"
+    RESTART_EACH = "nodes restarted in turn"
     FAIL_OVER = "primary of the engine killed"
+    STANDBY = "standby of the engine killed"
+    FULL = "disk of the engine full"
 
 
 LONGEST_S = {
     Kind.KILL: 5.0,
     Kind.FREEZE: 10.0,
+    Kind.FREEZE_ALL: 6.0,
     Kind.SILENCE: 8.0,
     Kind.REFUSE: 8.0,
     Kind.ANSWERLESS: 3.0,
@@ -46,7 +51,10 @@ LONGEST_S = {
     Kind.STOP: 4.0,
     Kind.ADD: 8.0,
     Kind.RESTART_ALL: 2.0,
+    Kind.RESTART_EACH: 2.0,
     Kind.FAIL_OVER: 1.0,
+    Kind.STANDBY: 5.0,
+    Kind.FULL: 5.0,
 }
 SHORTEST = 0.1  # of the longest duration
 PAUSE_S = (2.0, 5.0)
@@ -96,11 +104,15 @@ class Nemesis:
         self._acts: dict[Kind, Callable[[EngineNode, float], Awaitable[None]]] = {
             Kind.KILL: self._kill,
             Kind.FREEZE: self._freeze,
+            Kind.FREEZE_ALL: self._freeze_all,
             Kind.SLOW: self._slow,
             Kind.STOP: self._stop,
             Kind.ADD: self._add,
             Kind.RESTART_ALL: self._restart_all,
+            Kind.RESTART_EACH: self._restart_each,
             Kind.FAIL_OVER: self._fail_over,
+            Kind.STANDBY: self._lose_standby,
+            Kind.FULL: self._fill_disk,
         }
 
     async def run(self, faults: Sequence[Fault], say: Callable[[str], None]) -> None:
@@ -136,6 +148,17 @@ class Nemesis:
             await asyncio.sleep(seconds)
         finally:
             node.thaw()
+
+    async def _freeze_all(self, node: EngineNode, seconds: float) -> None:
+        """After the lease each of them believes that all others are dead."""
+        running = [self._nodes.nodes[number] for number in self._nodes.first]
+        for each in running:
+            each.freeze()
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            for each in running:
+                each.thaw()
 
     async def _break_link(self, node: EngineNode, way: Way, seconds: float) -> None:
         for proxy in node.proxies:
@@ -176,7 +199,19 @@ class Nemesis:
         await asyncio.sleep(seconds)
         await asyncio.gather(*(each.start() for each in running))
 
+    async def _restart_each(self, node: EngineNode, seconds: float) -> None:
+        """Stop and start each node, with so many seconds before the next one: a rolling restart."""
+        for number in self._nodes.first:
+            await self._stop(self._nodes.nodes[number], 0.0)
+            await asyncio.sleep(seconds)
+
     async def _fail_over(self, node: EngineNode, seconds: float) -> None:
         """Kill the primary and promote the standby after so many seconds; then make a new standby."""
         await asyncio.to_thread(self._engine.fail_over, seconds)
         self._nodes.aim()
+
+    async def _lose_standby(self, node: EngineNode, seconds: float) -> None:
+        await asyncio.to_thread(self._engine.lose_standby, seconds)
+
+    async def _fill_disk(self, node: EngineNode, seconds: float) -> None:
+        await asyncio.to_thread(self._engine.fill_disk, seconds)

@@ -32,10 +32,11 @@ TOPIC_OVERRIDES = ("topics.storage=local", "group.events.topic.enable=false")
 class EngineNode:
     """One daemon and its proxies."""
 
-    def __init__(self, number: int, daemon: Daemon, proxies: list[EngineProxy]) -> None:
+    def __init__(self, number: int, daemon: Daemon, proxies: list[EngineProxy], front: EngineProxy | None) -> None:
         self.number = number
         self.daemon = daemon
         self.proxies = proxies
+        self.front = front  # clients and other nodes are told its address, where there is one
         self.should_run = False
 
     async def start(self) -> None:
@@ -68,9 +69,17 @@ class EngineNodes:
     """The nodes by number, from 1 on. One more than `count` is prepared, to be added during the run."""
 
     def __init__(
-        self, directory: Path, engine: SharedEngine, count: int, topic: str = "", overrides: Sequence[str] = ()
+        self,
+        directory: Path,
+        engine: SharedEngine,
+        count: int,
+        topic: str = "",
+        overrides: Sequence[str] = (),
+        *,
+        fronts: bool = False,
     ) -> None:
         self._overrides = overrides
+        self._fronts = fronts
         self._directory = directory
         self._engine = engine
         self._count = count
@@ -85,17 +94,19 @@ class EngineNodes:
             for proxy in proxies:
                 await proxy.start()
             ways = [("127.0.0.1", proxy.port) for proxy in proxies]
+            front = await EngineProxy("127.0.0.1", port).start() if self._fronts else None
             storage = [*TOPIC_OVERRIDES, f"cluster.nodes={listed}"] if self._topics else []
             overrides = (
                 *OVERRIDES,
                 *storage,
                 f"node.id={number}",
                 *self._engine.overrides(ways, ports),
+                *([f"advertised.listeners=127.0.0.1:{front.port}"] if front is not None else []),
                 *self._overrides,
             )
             daemon = Daemon(self._directory / f"node-{number}", overrides=overrides, topics=self._topics)
             daemon.port = port
-            self.nodes[number] = EngineNode(number, daemon, proxies)
+            self.nodes[number] = EngineNode(number, daemon, proxies, front)
         try:
             await asyncio.gather(*(self.nodes[number].start() for number in self.first))
         except BaseException:
@@ -109,7 +120,7 @@ class EngineNodes:
     async def _end(self) -> None:
         for node in self.nodes.values():
             node.kill()
-            for proxy in node.proxies:
+            for proxy in [*node.proxies, *([node.front] if node.front is not None else [])]:
                 await proxy.close()
 
     async def start_all(self) -> None:

@@ -12,13 +12,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.ha.engines import Files, KafkaTopic, Postgres, SharedEngine
@@ -32,21 +33,17 @@ CLIENTS = ("aiokafka", "confluent", "kafka_python", "raw")
 LIBRARIES = ("aiokafka", "confluent-kafka", "kafka-python")
 WARM_UP_S = 5.0
 ENDS_S = 30.0
-ENGINES: dict[str, Callable[[Path], SharedEngine]] = {
-    "files": lambda directory: Files(),
-    "postgres": Postgres,
-    "kafka": KafkaTopic,
-}
+DISK_BYTES = 400 << 20  # of each database, where one of the faults fills it
 KINDS: dict[str, list[Kind]] = {
-    "files": [Kind.KILL, Kind.FREEZE, Kind.STOP, Kind.RESTART_ALL],
-    "postgres": list(Kind),
-    "kafka": [kind for kind in Kind if kind not in LINK_FAULTS and kind is not Kind.SLOW],
+    "files": [Kind.KILL, Kind.FREEZE, Kind.FREEZE_ALL, Kind.STOP, Kind.RESTART_ALL, Kind.RESTART_EACH],
+    "postgres": [kind for kind in Kind if kind is not Kind.FULL or os.getuid() == 0],
+    "kafka": [kind for kind in Kind if kind not in {*LINK_FAULTS, Kind.SLOW, Kind.STANDBY, Kind.FULL}],
 }
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--engine", choices=sorted(ENGINES), default="postgres")
+    parser.add_argument("--engine", choices=sorted(KINDS), default="postgres")
     parser.add_argument("--faults", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--nodes", type=int, default=3)
@@ -91,9 +88,21 @@ class Clients:
                 each.wait()
 
 
+def kinds_of(options: argparse.Namespace) -> list[Kind]:
+    if options.kinds:
+        return [Kind[name.upper()] for name in options.kinds.split(",")]
+    return KINDS[options.engine]
+
+
+def engine_of(name: str, directory: Path, kinds: Sequence[Kind]) -> SharedEngine:
+    if name == "kafka":
+        return KafkaTopic(directory)
+    return Postgres(directory, disk_bytes=DISK_BYTES * (Kind.FULL in kinds)) if name == "postgres" else Files()
+
+
 async def play(directory: Path, options: argparse.Namespace) -> list[str]:
     """Play the faults; returns what went wrong with the processes. The history is in the directory afterwards."""
-    engine = ENGINES[options.engine](directory)
+    engine = engine_of(options.engine, directory, kinds_of(options))
     complaints: list[str] = []
     try:
         with noted(complaints):
@@ -109,15 +118,12 @@ async def play_against(
     engine: SharedEngine, nodes: EngineNodes, directory: Path, options: argparse.Namespace, complaints: list[str]
 ) -> None:
     """Run the clients and the nemesis; then all is healed, and every offset is fetched."""
-    kinds = KINDS[options.engine]
-    if options.kinds:
-        kinds = [Kind[name.upper()] for name in options.kinds.split(",")]
     clients = Clients(directory, nodes.bootstrap, options)
     try:
         await asyncio.sleep(WARM_UP_S)
         nemesis = Nemesis(engine, nodes, directory / FAULTS)
         with noted(complaints):
-            await nemesis.run(schedule(options.seed, options.faults, kinds, nodes.first), say)
+            await nemesis.run(schedule(options.seed, options.faults, kinds_of(options), nodes.first), say)
         complaints += clients.complaints()
     finally:
         await asyncio.to_thread(clients.stop)

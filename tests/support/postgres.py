@@ -18,6 +18,7 @@ from pathlib import Path
 from tests.support.eventually import eventually
 from tests.support.machine_tools import not_run, require_tool
 from tests.support.nodes import free_ports
+from tests.support.small_disk import SmallDisk
 
 PROGRAMS = ("initdb", "postgres", "pg_basebackup", "pg_ctl", "pg_isready", "psql")
 SUPERUSER = "postgres"
@@ -61,17 +62,18 @@ def as_postgres() -> list[str]:
 class PostgresServer:
     """One server, in a directory of its own below /tmp."""
 
-    def __init__(self, directory: Path, port: int) -> None:
+    def __init__(self, directory: Path, port: int, disk: SmallDisk | None) -> None:
         self.directory = directory
+        self.disk = disk
         self.data = directory / "data"
         self.port = port
         self._process: subprocess.Popen[bytes] | None = None
         self._programs = programs()
 
     @classmethod
-    def new(cls) -> PostgresServer:
-        """Make and start a primary."""
-        server = cls._in_new_directory()
+    def new(cls, *, disk_bytes: int = 0) -> PostgresServer:
+        """Make and start a primary; with `disk_bytes`, on a disk of its own, which can be filled."""
+        server = cls._in_new_directory(disk_bytes)
         try:
             server._make()
         except BaseException:
@@ -91,15 +93,17 @@ class PostgresServer:
         self.start()
 
     @classmethod
-    def _in_new_directory(cls) -> PostgresServer:
+    def _in_new_directory(cls, disk_bytes: int = 0) -> PostgresServer:
         programs()
         directory = Path(tempfile.mkdtemp(prefix="kgc-postgres-", dir="/tmp"))
+        disk = SmallDisk(directory, disk_bytes) if disk_bytes else None
         if os.getuid() == 0:
             shutil.chown(directory, SUPERUSER, SUPERUSER)
-        return cls(directory, free_ports(1)[0])
+        return cls(directory, free_ports(1)[0], disk)
 
     def _configure(self) -> None:
         rows = {**SETTINGS, "port": str(self.port), "unix_socket_directories": str(self.directory)}
+        rows |= {"max_wal_size": "64MB"} if self.disk is not None else {}
         text = "".join(f"{name} = '{value}'\n" for name, value in rows.items())
         self.write("data/kgc.conf", text)
         conf = self.data / "postgresql.conf"
@@ -168,6 +172,8 @@ class PostgresServer:
         """End the server and remove its directory."""
         if self.is_running:
             self._end(signal.SIGQUIT)  # at once: the files are removed anyway
+        if self.disk is not None:
+            self.disk.unmount()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     # -- content -------------------------------------------------------------------------------------------------
@@ -207,8 +213,8 @@ class PostgresServer:
     # -- standby -------------------------------------------------------------------------------------------------
 
     def new_standby(self) -> PostgresServer:
-        """Make and start a standby that each commit of this server waits for."""
-        standby = self._in_new_directory()
+        """Make and start a standby that each commit of this server waits for, on a disk like that of this server."""
+        standby = self._in_new_directory(self.disk.size_bytes if self.disk is not None else 0)
         standby.run(
             "pg_basebackup", "-h", str(self.directory), "-p", str(self.port), "-U", SUPERUSER, "-D", str(standby.data),
             "-R", "-X", "stream", "--checkpoint=fast", "--no-sync",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from enum import Enum
+from typing import Self
 
 CHUNK_BYTES = 1 << 18
 
@@ -50,7 +51,7 @@ class TcpProxy:
         self.refuses = False  # new connections
         self.connections = 0
 
-    async def start(self, host: str = "127.0.0.1", port: int = 0) -> TcpProxy:
+    async def start(self, host: str = "127.0.0.1", port: int = 0) -> Self:
         self._listener = await asyncio.start_server(self._accept, host, port)
         return self
 

@@ -55,7 +55,9 @@ async def play(engine: HaEngine, directory: Path, options: argparse.Namespace) -
     say("starting the clients of three libraries, and raw ones")
     engine.compose("up", "-d", *CLIENTS)
     await asyncio.sleep(WARM_UP_S)
-    kinds = [Kind[name.upper()] for name in options.kinds.split(",")] if options.kinds else list(Kind)
+    kinds = [kind for kind in Kind if kind is not Kind.FULL]  # the databases have no disks of their own
+    if options.kinds:
+        kinds = [Kind[name.upper()] for name in options.kinds.split(",")]
     try:
         nemesis = Nemesis(ContainerPostgres(engine), nodes, directory / FAULTS)
         await nemesis.run(schedule(options.seed, options.faults, kinds, nodes.first), say)

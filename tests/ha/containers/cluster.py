@@ -169,3 +169,11 @@ class ContainerPostgres:
         self._engine.compose("exec", "-T", DATABASES[self._primary], "postgres.sh", "promote")
         self._engine.start(DATABASES[dead])
         self._engine.wait_healthy(DATABASES)
+
+    def lose_standby(self, seconds: float) -> None:
+        """Kill the standby, and start it again after so many seconds."""
+        standby = DATABASES[1 - self._primary]
+        self._engine.kill(standby)
+        time.sleep(seconds)
+        self._engine.start(standby)
+        self._engine.wait_healthy(DATABASES)
