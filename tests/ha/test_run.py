@@ -42,6 +42,6 @@ def test_nodes_that_keep_files_lose_nothing() -> None:
 def test_nodes_that_share_a_database_lose_nothing() -> None:
     """One fault of each of these kinds: groups are served elsewhere meanwhile, and nothing is lost or seen twice."""
     programs()  # the test is left out where there is no PostgreSQL
-    kinds = "kill,freeze,silence,answerless,fail_over"
-    output = run("--engine", "postgres", "--faults", "5", "--kinds", kinds, "--seed", "1", "--groups", "2")
+    kinds = "kill,freeze,freeze_all,silence,answerless,fail_over,standby"
+    output = run("--engine", "postgres", "--faults", "7", "--kinds", kinds, "--seed", "1", "--groups", "2")
     assert successes(output)["raw", "commit"] > 0

@@ -14,6 +14,7 @@ from bench.findings import Verdict
 from bench.purgatory import HIGH, LOW, TIMEOUT_MS, Heap, Ours, check, drive_virtually
 from tests.support.daemon import REPOSITORY
 from tests.support.machine_tools import require_tool
+from tests.support.postgres import programs
 
 
 def run_bench(name: str, directory: Path, *options: str) -> Any:
@@ -69,6 +70,34 @@ def test_two_members_of_a_real_client_tell_when_they_had_their_partitions(tmp_pa
     assert len(found["record"]) == 20
     assert found["commit"] and all(ms > 0 for ms in found["commit"])
     assert (found["errors"], found["assignments beyond the first"]) == ([0], [0])
+
+
+@pytest.mark.integration
+def test_a_shared_store_is_measured_beside_files(tmp_path: Path) -> None:
+    require_tool("cc", "gcc")
+    programs()
+    raw = run_bench("shared_store", tmp_path, "--stores", "files,postgres", "--rounds", "1")
+    for load in ("one", "many"):
+        for store in ("files", "postgres"):
+            (run,) = raw["runs"][load][store]
+            assert run["requests_per_second"] > 0 and run["errors"] == 0
+
+
+@pytest.mark.integration
+def test_a_fail_over_is_measured_step_by_step(tmp_path: Path) -> None:
+    programs()
+    raw = run_bench("fail_over", tmp_path, "--tails", "5000", "--faults", "kill")
+    ((killed,),) = (row["found"] for row in raw["seconds"])
+    assert 0 < killed["noticed"] < killed["served"]["0"]
+    assert 0 < killed["taken"] < killed["served"]["0"]
+
+
+@pytest.mark.integration
+def test_members_stay_in_a_rolling_restart(tmp_path: Path) -> None:
+    programs()
+    raw = run_bench("rolling_restart", tmp_path)
+    assert [row[0] for row in raw["restarts"]] == ["1", "2", "3"]
+    assert raw["changed groups"] == []
 
 
 @pytest.mark.parametrize("workload", [LOW, HIGH], ids=lambda each: each.name)
