@@ -541,10 +541,17 @@ def first_sync_is_missing_of_5000_members(world: World, scale: float) -> Iterato
 
 @scenario
 def heartbeats_of_5000_members_wait_and_a_rebalance_begins(world: World, scale: float) -> Iterator[None]:
+    _park_heartbeats(world, int(5000 * scale))
+    peer = world.peer()
+    yield
+    peer.send(_join_of("huge"), 3)
+
+
+def _park_heartbeats(world: World, members: int) -> None:
     group = world.group("huge", 1, 1)
     world.begin_event()
     context = world.core._context
-    _fill(group, int(5000 * scale))
+    _fill(group, members)
     for member in group.members.values():
         restart_session(group, member, 45_000, context)
         member.client_software = ClientSoftware("apache-kafka-java", "4.1.0")
@@ -555,9 +562,13 @@ def heartbeats_of_5000_members_wait_and_a_rebalance_begins(world: World, scale: 
         connection._slots.append(slot)
         connection._parked_heartbeat = world.runtime.park_heartbeat(template, slot, world.runtime.now_ms())
         assert connection._parked_heartbeat is not None
-    peer = world.peer()
+
+
+@scenario
+def lease_ends_with_10k_heartbeats_waiting(world: World, scale: float) -> Iterator[None]:
+    _park_heartbeats(world, int(10_000 * scale))
     yield
-    peer.send(_join_of("huge"), 3)
+    world.loop.measure(world.runtime.suspend, name="Runtime.suspend")
 
 
 @scenario

@@ -627,9 +627,13 @@ class Connection(asyncio.Protocol):
             self._commit = CommitFrame.of(frame, body, request, route, self._runtime.core)
 
     def forget_templates(self) -> None:
-        """Recognise no request by its bytes any more, and answer the heartbeat that waits: an interceptor sees all."""
+        """Recognise no request by its bytes any more: from now on all of them are looked at."""
         self._heartbeat = self._commit = None
-        self._release(self._runtime.now_ms())
+
+    def release_waiting(self) -> None:
+        """Answer the request that waits for news of its group."""
+        if not self.is_closed:
+            self._release(self._runtime.now_ms())
 
     def identified(self, software: ClientSoftware) -> None:
         """Remember the client's software for the requests to come."""

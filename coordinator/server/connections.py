@@ -48,6 +48,9 @@ class Session(Protocol):
     def forget_templates(self) -> None:
         """Recognise no request by its bytes any more."""
 
+    def release_waiting(self) -> None:
+        """Answer the request that waits for news of its group, if there is one."""
+
     def flush(self) -> None:
         """Run requests that may run now, and write the answers."""
 

@@ -310,9 +310,11 @@ class Runtime:
         self.time_slices.add(_until_closed(ticket.session, steps))
 
     def forget_templates(self) -> None:
-        """Have no connection recognise a request by its bytes, and answer the heartbeats that wait."""
-        for connection in self.connections.all():
+        """Have no connection recognise a request by its bytes. Heartbeats that wait are answered in turns."""
+        connections = list(self.connections.all())
+        for connection in connections:
             connection.forget_templates()
+        self.time_slices.add(_release_waiting(connections))
         self.end_of_event()
 
     def call_later(self, delay_ms: int, callback: Callable[[], None]) -> None:
@@ -686,6 +688,12 @@ class Runtime:
                 handle.cancel()
         for task in self._reloads:
             task.cancel()
+
+
+def _release_waiting(connections: Iterable[Session]) -> Iterator[None]:
+    for connection in connections:
+        connection.release_waiting()
+        yield
 
 
 def _until_closed(connection: Session, steps: Iterator[Any]) -> Iterator[None]:
