@@ -1,15 +1,14 @@
 """`make bench-fail_over`: how long clients wait when the node that owns their partition dies, freezes, or is cut off.
 
 Three daemons share a PostgreSQL with a synchronous standby, or a Kafka with three brokers (`--engine kafka`). One
-partition has a log tail of 1,000 to 1,000,000 records without a snapshot; the others have next to none. A client of
-each partition commits every few ms. The owner of the tail ends by SIGKILL, is stopped by SIGSTOP, loses its link to the
-database, or is stopped in order by SIGTERM; then it comes back, and the next repetition begins when every partition is
-where it was.
+partition has a log tail of 1,000 to 1,000,000 records without a snapshot, which only a SIGTERM makes; the others have
+next to none. A client of each partition commits every few ms. The owner of the tail ends by SIGKILL, is stopped by
+SIGSTOP, loses its link to the database, or is stopped in order by SIGTERM; then it comes back, and the next repetition
+begins when every partition is where it was.
 
-After a fault a time is that from the fault to the first acknowledged commit at another node; clients then ask the
-living nodes for the coordinator. Logs tell when the node was declared dead and how long the claim and the replay took.
-Around a SIGTERM it is the longest gap between two acknowledged commits of a client, which is told nothing. Only the cut
-goes through proxies, which are in this process and would slow the replay.
+After a fault a time is that to the first acknowledged commit at another node; clients then ask the living nodes for the
+coordinator. Logs tell when the node was declared dead and how long claim and replay took. Around a SIGTERM it is the
+longest gap between two commits of a client, which is told nothing. Only the cut goes through proxies.
 """
 
 from __future__ import annotations
@@ -81,7 +80,8 @@ TAIL_GROUPS: Final = [
     name for number in range(1000) if partition_for(name := f"tail-{number}", PARTITIONS) == TAIL
 ][:100]  # fmt: skip
 
-NO_SNAPSHOTS: Final = ("offsets.snapshot.tail.bytes=0", "offsets.snapshot.stop.ms=0")
+ONLY_AT_A_STOP: Final = "offsets.snapshot.tail.bytes=0"
+NO_SNAPSHOTS: Final = (ONLY_AT_A_STOP, "offsets.snapshot.stop.ms=0")
 PER_BATCH: Final = 100
 BATCHES_AT_ONCE: Final = 20
 COMMIT_PAUSE_S: Final = 0.01
@@ -384,19 +384,22 @@ async def come_back(nodes: EngineNodes, fault: str) -> None:
 
 
 @contextlib.asynccontextmanager
-async def with_tail(engine: BenchEngine, directory: Path, records: int, *, proxies: bool) -> AsyncIterator[EngineNodes]:
-    """Start three nodes on a new database with a tail."""
+async def with_tail(engine: BenchEngine, directory: Path, records: int, fault: str) -> AsyncIterator[EngineNodes]:
+    """Start three nodes on a new database with a tail. A node that is stopped in order makes snapshots."""
     engine.new_database()
     await write_tail(engine.overrides(engine.targets, []), records)
-    shared = engine if proxies else Direct(engine)
-    async with EngineNodes(directory, shared, len(NODES), overrides=NO_SNAPSHOTS) as nodes:
+    shared = engine if fault == "cut" else Direct(engine)
+    overrides = (ONLY_AT_A_STOP,) if fault == "stop" else NO_SNAPSHOTS
+    async with EngineNodes(directory, shared, len(NODES), overrides=overrides) as nodes:
         await all_are_back(nodes)
         yield nodes
 
 
 async def repeated(engine: BenchEngine, directory: Path, records: int, fault: str, times: int) -> list[Outage]:
     found = []
-    async with with_tail(engine, directory, records, proxies=fault == "cut") as nodes:
+    if fault == "stop" and times > 1:  # a snapshot takes the tail away
+        return [(await repeated(engine, directory / str(number), records, fault, 1))[0] for number in range(times)]
+    async with with_tail(engine, directory, records, fault) as nodes:
         for _ in range(times):
             found.append(await once(nodes, fault))
             await check_tail(nodes, records)

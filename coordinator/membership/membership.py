@@ -108,6 +108,7 @@ class Membership:
         """Hand all partitions over, one after the other, leave the cluster, and end all tasks. `start` has returned."""
         self._is_leaving = True
         self._claims.stop_taking()
+        await self._host.before_stop()
         try:
             async with asyncio.timeout(self.lease.lease_s):
                 await self._directory.drain()

@@ -21,6 +21,9 @@ class PartitionHost(Protocol):
     def give_up(self, partition: int) -> None:
         """Stop serving a partition at once, or being about to: its claim is lost. Appends in flight are forgotten."""
 
+    async def before_stop(self) -> None:
+        """Serve on, and prepare the partitions for those that take them. All are drained afterwards."""
+
     async def drain(self, partition: int) -> None:
         """Serve a partition until its appends in flight are durable, then stop serving it.
 

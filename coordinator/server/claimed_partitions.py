@@ -95,7 +95,11 @@ class ClaimedPartitions:
         self.runtime.offsets_log.give_up(partition)
         self.runtime.give_up(partition)
 
+    async def before_stop(self) -> None:
+        await self.snapshots.before_stop()
+
     async def drain(self, partition: int) -> None:
+        await self.snapshots.before_hand_over(partition)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_S):
                 await self.runtime.offsets_log.drained(partition)

@@ -155,6 +155,9 @@ class Host:
         self._note("give up", partition)
         self.serving.pop(partition, None)
 
+    async def before_stop(self) -> None:
+        """There is nothing to prepare."""
+
     async def drain(self, partition: int) -> None:
         assert partition in self.serving
         self._note("drain", partition)

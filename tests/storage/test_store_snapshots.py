@@ -122,6 +122,54 @@ async def test_a_child_makes_the_snapshot_that_this_process_would_and_the_log_be
     await world.snapshots.close()
 
 
+async def newest_snapshot(world: World) -> int:
+    found = await world.store.load_snapshot(0)
+    return 0 if found is None else found.next_offset
+
+
+@pytest.mark.integration
+async def test_a_hand_over_makes_a_snapshot_of_a_long_tail_first(world: World) -> None:
+    await world.append(*entries(2))
+    world.log.tail_bytes = len(joined(entries(2)))
+    await world.snapshots.before_hand_over(0)
+    assert await newest_snapshot(world) == 0
+    world.log.tail_bytes = Config().offsets_snapshot_min_bytes
+    await world.snapshots.before_hand_over(0)
+    assert await newest_snapshot(world) == 6
+    assert world.log.tail_bytes == 0
+    await world.snapshots.before_hand_over(7)  # not served here
+    await world.snapshots.close()
+
+
+@pytest.mark.integration
+async def test_a_stop_makes_snapshots_once_and_not_while_it_hands_over(world: World) -> None:
+    await world.append(*entries(2))
+    world.log.tail_bytes = Config().offsets_snapshot_min_bytes
+    await world.snapshots.before_stop()
+    assert await newest_snapshot(world) == 6
+    await world.append(*entries(2, 6))
+    world.log.tail_bytes = Config().offsets_snapshot_min_bytes
+    await world.snapshots.before_hand_over(0)
+    assert await newest_snapshot(world) == 6
+    await world.snapshots.close()
+
+
+@pytest.mark.integration
+async def test_a_stop_does_not_wait_for_a_snapshot_for_longer_than_it_may(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(*_: Any) -> None:
+        await asyncio.Event().wait()
+
+    world.snapshots = StoreSnapshots(Config(offsets_snapshot_stop_ms=50), world.store, {0: world.log})
+    monkeypatch.setattr(world.store, "save_snapshot", never)
+    await world.append(*entries(2))
+    world.log.tail_bytes = Config().offsets_snapshot_min_bytes
+    await world.snapshots.before_stop()
+    assert await newest_snapshot(world) == 0
+    await world.snapshots.close()
+
+
 async def test_a_damaged_snapshot_is_refused_where_the_log_below_it_is_gone(world: World) -> None:
     await world.append(*entries(6))
     data = bytearray(b"".join(encoded(joined(entries(6)))))

@@ -8,6 +8,7 @@ nothing is taken from the memory of the coordinator. The store accepts it only w
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -58,6 +59,8 @@ class StoreSnapshots:
         self._logs = logs  # of the partitions that this node serves
         self._monotonic = machine.monotonic
         self._children: Children | None = None
+        self._making: set[int] = set()  # partitions
+        self._is_stopping = False
         self._life: asyncio.Task[None] | None = None
 
     def place(self, partition: int) -> str:
@@ -105,7 +108,10 @@ class StoreSnapshots:
 
     async def make(self, partition: int, log: StoreLog) -> None:
         """Have a new snapshot made. A failure is logged, and tried again when the log has grown by as much."""
+        if partition in self._making:
+            return
         started, bytes_before = self._monotonic(), log.tail_bytes
+        self._making.add(partition)
         try:
             offset = await self._made(log)
         except Exception as error:  # the log has everything
@@ -118,7 +124,29 @@ class StoreSnapshots:
             LOG.info(
                 "snapshot partition=%d offset=%d ms=%d", partition, offset, int((self._monotonic() - started) * 1000)
             )
+        finally:
+            self._making.discard(partition)
         log.tail_bytes -= bytes_before
+
+    async def before_hand_over(self, partition: int) -> None:
+        """Make a snapshot if the next owner would read much of the log. At a stop `before_stop` has done that."""
+        log = self._logs.get(partition)
+        if log is not None and self._is_worth_it(log) and not self._is_stopping:
+            await self.make(partition, log)
+
+    async def before_stop(self) -> None:
+        """Make snapshots of the partitions with the longest tails, for `offsets.snapshot.stop.ms` at most."""
+        self._is_stopping = True
+        worth = sorted((log.tail_bytes, partition) for partition, log in self._logs.items() if self._is_worth_it(log))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._config.offsets_snapshot_stop_ms / 1000):
+                for _, partition in reversed(worth):
+                    if (log := self._logs.get(partition)) is not None:
+                        await self.make(partition, log)
+
+    def _is_worth_it(self, log: StoreLog) -> bool:
+        is_long = log.tail_bytes >= max(self._config.offsets_snapshot_min_bytes, 1)
+        return is_long and self._config.offsets_snapshot_stop_ms > 0
 
     async def _made(self, log: StoreLog) -> int:
         """Fold what is durable now, save it under the claim, and delete what need not be kept any more."""
@@ -186,7 +214,7 @@ class StoreSnapshots:
             await asyncio.wait([self._life])
 
     def prepare_stop(self) -> None:
-        """Do nothing: a stop hands its partitions over, and the snapshots in the store stay what they are."""
+        """Do nothing: the partitions are handed over by now."""
 
     async def at_stop(self, loop: asyncio.AbstractEventLoop) -> None:
         """Do nothing, as `prepare_stop`."""
