@@ -25,6 +25,7 @@ LONGEST_FIRST = (
     "compaction/test_live_compaction.py",
     "compaction/test_spark_cluster.py",
     "cluster/test_scenario.py",
+    "spark/test_exported_logs.py",
     "integration/test_shared_store.py",
     "integration/test_more_benches.py",
     "ha/test_run.py",

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from coordinator.storage.cleaner_checkpoint import write_checkpoint
 from coordinator.storage.file_names import SNAPSHOT_NAME, offsets_log_dir
 from coordinator.storage.log.errors import LogError
 from coordinator.storage.log.fs import FileSystem, RealFileSystem, read_whole, write_atomically
@@ -95,19 +96,24 @@ class FileLogStore:
         log.high_watermark = log.log_end_offset
         return AppendDurable(log.high_watermark)
 
-    async def begin(self, claim: Claim, start_offset: int, head: Sequence[Entry] = ()) -> None:
+    async def begin(
+        self, claim: Claim, start_offset: int, head: Sequence[Entry] = (), clean_up_to: int | None = None
+    ) -> None:
         """Let an empty partition go on at an offset, behind the batches of a compacted log.
 
-        The offsets of `head` are below `start_offset`, in order, with gaps. Raises ClaimLostError, LogStoreError.
+        The offsets of `head` are below `start_offset`, in order, with gaps. It may lack records that later ones below
+        `clean_up_to` have replaced, which is noted where a cleaner notes it. Raises ClaimLostError, LogStoreError.
         """
-        await asyncio.to_thread(self._in_thread_begin, claim, start_offset, head)
+        await asyncio.to_thread(self._in_thread_begin, claim, start_offset, head, clean_up_to)
 
-    def _in_thread_begin(self, claim: Claim, start_offset: int, head: Sequence[Entry]) -> None:
+    def _in_thread_begin(self, claim: Claim, start_offset: int, head: Sequence[Entry], clean_up_to: int | None) -> None:
         with self._one_at_a_time, _as_store_error():
             self._check(claim)
             if self._log(claim.partition).log_end_offset:
                 raise LogStoreError(f"partition {claim.partition} is not empty; export to a new directory")
             self._begin(claim.partition, start_offset, head)
+            if clean_up_to is not None:
+                write_checkpoint(self._fs, self._data_dir, {claim.partition: clean_up_to})
 
     def _begin(self, partition: int, start_offset: int, head: Sequence[Entry]) -> Log:
         """Write the segments of a compacted log, which no `Log` appends, and open it."""

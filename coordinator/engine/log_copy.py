@@ -103,7 +103,9 @@ async def export_partition(source: LogStore, target: FileLogStore, partition: in
     head: list[Entry] = []
     if offsets.start_offset:
         head = await _head(source, partition, offsets.start_offset, snapshot)
-        await target.begin(claim, offsets.start_offset, head)
+        # Batches that are left have replaced offsets that the deleted ones held, and the snapshot has the newest only.
+        clean_up_to = snapshot.next_offset if snapshot is not None and source.deletes_below_snapshots else None
+        await target.begin(claim, offsets.start_offset, head, clean_up_to)
         snapshot = None  # it would not fit this log, which begins otherwise
     copied = await copy_partition(source, target, claim, offsets, snapshot)
     size_bytes = copied.size_bytes + sum(len(entry.batch) for entry in head)

@@ -262,8 +262,9 @@ def advance(marks: Marks, extracted: Extracted) -> Marks:
     mark = marks.of(task.partition)
     compacted_to = mark.compacted_to
     whole_since_ms = mark.whole_since_ms
-    if extracted.gap_end:
-        compacted_to = max(compacted_to, extracted.gap_end, task.clean_up_to)
+    gap_end = extracted.gap_end or (task.start if task.start > mark.next_offset else 0)  # the log begins later
+    if gap_end:
+        compacted_to = max(compacted_to, gap_end, task.clean_up_to)
         whole_since_ms = max(whole_since_ms, mark.newest_ms)
     if compacted_to and task.start <= compacted_to:
         below = extracted.newest_ms if task.end <= compacted_to else extracted.newest_compacted_ms
