@@ -323,7 +323,7 @@ async def check_tail(nodes: EngineNodes, records: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """How long the partitions of a node were not served, and the two longest steps of that; all in s."""
+    """Times for which the partitions of a node were not served, and the two longest steps of that; all in s."""
 
     served: dict[int, float]  # by partition
     noticed: float | None = None  # until the node was declared dead; None after a SIGTERM

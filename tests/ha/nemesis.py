@@ -150,7 +150,7 @@ class Nemesis:
             node.thaw()
 
     async def _freeze_all(self, node: EngineNode, seconds: float) -> None:
-        """After the lease each of them believes that all others are dead."""
+        """Freeze all nodes: after the lease each of them believes that the others are dead."""
         running = [self._nodes.nodes[number] for number in self._nodes.first]
         for each in running:
             each.freeze()

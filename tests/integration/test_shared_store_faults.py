@@ -86,7 +86,7 @@ async def test_a_full_disk_of_the_database_costs_no_commit(engine: Postgres, tmp
 
 
 async def test_lost_rows_are_told_and_other_partitions_go_on(engine: Postgres, tmp_path: Path) -> None:
-    """As after a fail-over to a standby that lacked them: a node notices when it connects again for an append."""
+    """A fail-over to a standby that lacked them is the same. A node notices when it connects again for an append."""
     async with asyncio.timeout(LONGEST_S), EngineNodes(tmp_path / "nodes", engine, 2) as nodes:
         owners = await spread(nodes, 1, {1, 2})
         for offset in (100, 101):
