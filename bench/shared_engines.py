@@ -1,8 +1,8 @@
 """The engines that `bench-shared_store` and `bench-fail_over` measure: PostgreSQL with or without a standby, and Kafka.
 
-They are those of `tests/ha`, with the memory and WAL size that PostgreSQL has by default. Their files are below /tmp
-(PostgreSQL) and in the directory of the benchmark (Kafka). A synchronous standby and three brokers on one machine cost
-no network and share its disk, so latencies are the least that the engine can do.
+They are those of `tests/ha`, with the memory and WAL size that PostgreSQL has by default, and JVMs that optimise. Their
+files are below /tmp (PostgreSQL) and in the directory of the benchmark (Kafka). A synchronous standby and three brokers
+on one machine cost no network and share its disk, so latencies are the least that the engine can do.
 """
 
 from __future__ import annotations
@@ -60,6 +60,9 @@ class BenchKafka(KafkaTopic):
     """Kafka with three brokers; `new_database` takes another topic."""
 
     _number = 1
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory, is_brief=False)
 
     def new_database(self) -> None:
         self._number += 1

@@ -83,9 +83,9 @@ def release(kind: str = "broker") -> str:
     return next(jars(kind).glob(pattern)).stem.rpartition("-")[2]
 
 
-def java(kind: str, main_class: str, *arguments: str, heap: str = "256m") -> list[str]:
-    """The command that runs a class of Kafka's with a small heap."""
-    flags = [f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
+def java(kind: str, main_class: str, *arguments: str, heap: str = "256m", is_brief: bool = True) -> list[str]:
+    """The command that runs a class of Kafka's with a small heap. `is_brief`: it starts fast, and never gets fast."""
+    flags = [f"-Xmx{heap}", "-XX:+UseSerialGC", "-Xshare:auto", *(["-XX:TieredStopAtLevel=1"] if is_brief else [])]
     return ["java", *flags, "-cp", f"{jars(kind)}/*", main_class, *arguments]
 
 
@@ -113,7 +113,9 @@ def _free_ports(count: int) -> list[int]:
 class Kafka:
     """One broker with its data directory; `start()` may be called again after `stop()` or `kill()`."""
 
-    def __init__(self, directory: Path, *, settings: Mapping[str, str] | None = None, heap: str = "400m") -> None:
+    def __init__(
+        self, directory: Path, *, settings: Mapping[str, str] | None = None, heap: str = "400m", is_brief: bool = True
+    ) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
         self.data_dir = directory / "data"
@@ -121,6 +123,7 @@ class Kafka:
         self.port, self._controller_port = _free_ports(2)
         self._settings = dict(settings or {})
         self._heap = heap
+        self._is_brief = is_brief
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Kafka:
@@ -176,7 +179,7 @@ class Kafka:
             if done.returncode != 0:
                 raise AssertionError(f"Kafka could not format its storage: {(done.stdout + done.stderr)[-1000:]}")
         with self.log_file.open("ab") as log:
-            command = java("broker", "kafka.Kafka", str(config), heap=self._heap)
+            command = java("broker", "kafka.Kafka", str(config), heap=self._heap, is_brief=self._is_brief)
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
             eventually(self._is_ready_or_gone, "Kafka is ready", within_s=START_S)

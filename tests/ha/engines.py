@@ -141,8 +141,8 @@ class KafkaTopic:
 
     targets: list[Address] = []  # noqa: RUF012 - never changed
 
-    def __init__(self, directory: Path) -> None:
-        self._cluster = KafkaCluster(directory)
+    def __init__(self, directory: Path, *, is_brief: bool = True) -> None:
+        self._cluster = KafkaCluster(directory, is_brief=is_brief)
         self._next = 0
 
     def start(self) -> None:

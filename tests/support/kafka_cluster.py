@@ -38,9 +38,15 @@ class KafkaMember(Kafka):
     """One broker of the cluster. `controllers` are the ports of all controllers, by ascending node id from 1 on."""
 
     def __init__(
-        self, directory: Path, node_id: int, controllers: Sequence[int], settings: Mapping[str, str] | None = None
+        self,
+        directory: Path,
+        node_id: int,
+        controllers: Sequence[int],
+        settings: Mapping[str, str] | None = None,
+        *,
+        is_brief: bool = True,
     ) -> None:
-        super().__init__(directory, settings={**REPLICATED, **(settings or {})}, heap="300m")
+        super().__init__(directory, settings={**REPLICATED, **(settings or {})}, heap="300m", is_brief=is_brief)
         self.node_id = node_id
         self._controllers = controllers
 
@@ -67,10 +73,12 @@ class KafkaMember(Kafka):
 class KafkaCluster:
     """The brokers, by node id. Use it as a context manager."""
 
-    def __init__(self, directory: Path, *, size: int = 3, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, directory: Path, *, size: int = 3, settings: Mapping[str, str] | None = None, is_brief: bool = True
+    ) -> None:
         controllers = _free_ports(size)
         self.brokers = {
-            node_id: KafkaMember(directory / f"broker-{node_id}", node_id, controllers, settings)
+            node_id: KafkaMember(directory / f"broker-{node_id}", node_id, controllers, settings, is_brief=is_brief)
             for node_id in range(1, size + 1)
         }
 
