@@ -368,8 +368,8 @@ class Config:
     )
     offsets_snapshot_stop_ms: int = _key(
         5000,
-        "How long a stop may take to make snapshots; what is left out makes the next start longer. 0: none at a stop, nor "
-        "before a partition moves to another node (log.engine).",
+        "How long a stop may take to make snapshots; what is left out makes the next start longer. 0: none at a stop, "
+        "nor before a partition moves to another node (log.engine).",
         ours=True,
         minimum=0,
     )

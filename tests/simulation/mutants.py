@@ -431,9 +431,11 @@ MUTANTS = {
     "trim-before-the-snapshot-is-saved": Mutant(
         "coordinator/storage/snapshot/store_keeper.py",
         "        await self._store.save_snapshot(claim, end_offset, pieces)\n"
-        "        await self._store.trim(claim, end_offset, self._config.ha_log_keep_ms)\n",
+        "        try:\n"
+        "            await self._store.trim(claim, end_offset, self._config.ha_log_keep_ms)\n",
         "        await self._store.trim(claim, end_offset, self._config.ha_log_keep_ms)\n"
-        "        await self._store.save_snapshot(claim, end_offset, pieces)\n",
+        "        try:\n"
+        "            await self._store.save_snapshot(claim, end_offset, pieces)\n",
         TRIMS,
         seed=8,
         store="shared",

@@ -268,20 +268,25 @@ async def _read_batches(
 ) -> Loaded:
     """Replay each chunk while the next one is read."""
     chunks = aiter(store.batches(partition, from_offset, CHUNK_BYTES, joined=True))
-    reading = asyncio.ensure_future(_next_of(chunks))
+    reading = _begin_reading(chunks)
     try:
         while (chunk := await reading) is not None:
-            reading = asyncio.ensure_future(_next_of(chunks))
+            reading = _begin_reading(chunks)
             await in_thread(add_chunk, tail, chunk, end_offset)
     finally:
         reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
     loaded: Loaded = await in_thread(tail.settle, end_offset)
     return loaded
 
 
 async def _next_of(chunks: AsyncIterator[bytes]) -> bytes | None:
     return await anext(chunks, None)
+
+
+def _begin_reading(chunks: AsyncIterator[bytes]) -> asyncio.Task[bytes | None]:
+    reading = asyncio.get_running_loop().create_task(_next_of(chunks))
+    reading.add_done_callback(lambda done: done.cancelled() or done.exception())  # a replay that fails leaves it behind
+    return reading
 
 
 def add_chunk(tail: TailReplay, chunk: bytes, end_offset: int) -> None:
