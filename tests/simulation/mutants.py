@@ -437,7 +437,7 @@ MUTANTS = {
         "        try:\n"
         "            await self._store.save_snapshot(claim, end_offset, pieces)\n",
         TRIMS,
-        seed=8,
+        seed=12,
         store="shared",
         also=Change(
             "coordinator/storage/memory_store.py",
@@ -452,7 +452,7 @@ MUTANTS = {
         "                self._known(lane, entries, counted, AppendFailed(outcome.error), durable)\n"
         "            elif isinstance(outcome, AppendUnknown):\n                LOG",
         CALLS,
-        seed=10,
+        seed=31,
         store="shared",
     ),
     "unknown-append-counts-as-durable": Mutant(
@@ -461,7 +461,7 @@ MUTANTS = {
         "            elif isinstance(outcome, AppendUnknown):\n"
         "                self._known(lane, entries, counted, AppendDurable(entries[-1].last_offset + 1), durable)\n"
         "            elif isinstance(outcome, AppendUnknown):\n                LOG",
-        seed=3,
+        seed=31,
         store="shared",
     ),
     "answers-without-a-lease-check": Mutant(
