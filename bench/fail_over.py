@@ -39,10 +39,10 @@ if __name__ == "__main__":
 
 import uvloop
 
-from bench.findings import Findings, Verdict, parser
+from bench.findings import Findings, Verdict
 from bench.measure import BenchError
 from bench.report import markdown_table
-from bench.shared_engines import BenchEngine, BenchKafka, BenchPostgres, running
+from bench.shared_engines import ENGINES, BenchEngine, engine_parser, with_engine
 from coordinator.config.sources import load
 from coordinator.core.cluster import ClusterNode
 from coordinator.core.live_cluster import NEVER_OWNED, wanted_owner
@@ -64,18 +64,17 @@ from protocol.messages.offset_fetch import (
 )
 from protocol.offsets_records import offset_key_prefix
 from protocol.record_batch import build_batch
+from tests.ha.asking import GROUPS, PARTITIONS, spread
 from tests.ha.engines import Address
 from tests.ha.nodes import OVERRIDES, EngineNodes
 from tests.ha.proxy import Way
 from tests.support.eventually import eventually_async
 from tests.support.wire import ConnectionEnded, Wire
 
-PARTITIONS: Final = 8
 NODES: Final = (1, 2, 3)
 TAIL: Final = 0  # the partition with the tail
 VICTIM: Final = wanted_owner(TAIL, NODES)
 MOVED: Final = [each for each in range(PARTITIONS) if wanted_owner(each, NODES) == VICTIM]
-GROUPS: Final = {partition_for(f"g{number}", PARTITIONS): f"g{number}" for number in range(200)}
 TAIL_GROUPS: Final = [
     name for number in range(1000) if partition_for(name := f"tail-{number}", PARTITIONS) == TAIL
 ][:100]  # fmt: skip
@@ -294,16 +293,9 @@ class Direct:
 
 async def all_are_back(nodes: EngineNodes) -> None:
     """Wait until all nodes say that each partition is where it should be."""
-    request = FindCoordinatorRequest(coordinator_keys=[GROUPS[partition] for partition in range(PARTITIONS)])
-    wanted = [wanted_owner(partition, NODES) for partition in range(PARTITIONS)]
     async with asyncio.timeout(BACK_S):
         for number in nodes.first:
-            async with await Wire.connect(nodes.nodes[number].daemon.port) as wire:
-                while True:
-                    found = (await wire.request(request, 4)).coordinators
-                    if [each.node_id for each in found] == wanted:
-                        break
-                    await asyncio.sleep(0.05)
+            await spread(nodes, number, set(NODES))
 
 
 async def check_tail(nodes: EngineNodes, records: int) -> None:
@@ -443,13 +435,11 @@ def measure_all(findings: Findings, engine: BenchEngine, args: argparse.Namespac
         findings.attempt(f"ours: {FAULTS[fault]}, {records:,} records", run)
     headings = ["the owner", "records of tail", "repetitions", "median, ms", "longest"]
     headings += ["other partitions of that node: median, ms", "longest", "noticed after, ms", "claim and replay, ms"]
-    store = "Kafka, three brokers" if args.engine == "kafka" else "PostgreSQL, synchronous standby"
-    findings.table(f"Until the first commit at another node: {store}", markdown_table(headings, rows))
+    findings.table(f"Until the first commit at another node: {ENGINES[args.engine]}", markdown_table(headings, rows))
 
 
 def main() -> int:
-    arguments = parser(__doc__)
-    arguments.add_argument("--engine", choices=("postgres", "kafka"), default="postgres", help="default postgres")
+    arguments = engine_parser(__doc__)
     arguments.add_argument("--repetitions", type=int, help="of each fault (default 5; --quick 1)")
     arguments.add_argument("--tails", help="records of the tail (default 1000,100000,1000000; --quick 1000,20000)")
     arguments.add_argument("--faults", default=",".join(FAULTS), help=f"some of {','.join(FAULTS)}")
@@ -460,19 +450,7 @@ def main() -> int:
     args.faults = args.faults.split(",")
     if not set(args.faults) <= set(FAULTS):
         arguments.error(f"--faults takes {','.join(FAULTS)}")
-    args.work_dir.mkdir(parents=True, exist_ok=True)
-    name = "fail_over" if args.engine == "postgres" else f"fail_over_{args.engine}"
-    findings = Findings(name, "Fail-over with a shared store")
-    findings.raw["engine"] = args.engine
-
-    def run() -> None:
-        with tempfile.TemporaryDirectory(prefix="bench-", dir=args.work_dir) as name:
-            made = BenchKafka(Path(name)) if args.engine == "kafka" else BenchPostgres(Path(name))
-            with running(made) as engine:
-                measure_all(findings, engine, args)
-
-    findings.attempt("ours: the engine", run)
-    return findings.finish(args)
+    return with_engine("fail_over", "Fail-over with a shared store", args, measure_all)
 
 
 if __name__ == "__main__":

@@ -20,10 +20,10 @@ from typing import Final, NamedTuple
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.findings import Findings, Verdict, parser
+from bench.findings import Findings, Verdict
 from bench.measure import BenchError
 from bench.report import markdown_table
-from bench.shared_engines import BenchEngine, BenchKafka, BenchPostgres, running
+from bench.shared_engines import ENGINES, BenchEngine, engine_parser, with_engine
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.ha.asking import ask, spread
@@ -131,8 +131,7 @@ def measure_all(findings: Findings, engine: BenchEngine, args: argparse.Namespac
     table = rows(history, restarted)
     headings = ["node", "stop, s", "start, s", "commits", "not acknowledged", "no success of any client, s"]
     headings += ["of one group, s", "which"]
-    store = "Kafka, three brokers" if args.engine == "kafka" else "PostgreSQL, synchronous standby"
-    findings.table(f"Each node in turn: {store}", markdown_table(headings, table))
+    findings.table(f"Each node in turn: {ENGINES[args.engine]}", markdown_table(headings, table))
     findings.raw |= {"restarts": table, "changed groups": sorted(changed)}
     findings.verdicts.append(Verdict("longest idle time of a group", MOST_IDLE_S, "s", max(float(r[6]) for r in table)))
     findings.verdicts.append(Verdict("groups whose members changed", 0, "groups", len(changed)))
@@ -140,24 +139,11 @@ def measure_all(findings: Findings, engine: BenchEngine, args: argparse.Namespac
 
 
 def main() -> int:
-    arguments = parser(__doc__)
-    arguments.add_argument("--engine", choices=("postgres", "kafka"), default="postgres", help="default postgres")
+    arguments = engine_parser(__doc__)
     arguments.add_argument("--repetitions", type=int, help="of the restart of each node (default 3; --quick 1)")
     args = arguments.parse_args()
     args.repetitions = args.repetitions or (1 if args.quick else 3)
-    args.work_dir.mkdir(parents=True, exist_ok=True)
-    name = "rolling_restart" if args.engine == "postgres" else f"rolling_restart_{args.engine}"
-    findings = Findings(name, "A rolling restart with a shared store")
-    findings.raw["engine"] = args.engine
-
-    def run() -> None:
-        with tempfile.TemporaryDirectory(prefix="bench-", dir=args.work_dir) as name:
-            made = BenchKafka(Path(name)) if args.engine == "kafka" else BenchPostgres(Path(name))
-            with running(made) as engine:
-                measure_all(findings, engine, args)
-
-    findings.attempt("ours: the nodes", run)
-    return findings.finish(args)
+    return with_engine("rolling_restart", "A rolling restart with a shared store", args, measure_all)
 
 
 if __name__ == "__main__":

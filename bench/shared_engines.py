@@ -7,18 +7,22 @@ on one machine cost no network and share its disk, so latencies are the least th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
 import pytest
 
+from bench.findings import Findings, parser
 from bench.measure import BenchError
 from tests.conformance.kafka import KafkaFetchError, KafkaMissingError
 from tests.ha.engines import LIVE, Address, KafkaTopic, Postgres, SharedEngine
 from tests.support.postgres import PASSWORD, SUPERUSER, PostgresServer
 
+ENGINES: Final = {"postgres": "PostgreSQL, synchronous standby", "kafka": "Kafka, three brokers"}
 DEFAULTS: Final = {"shared_buffers": "128MB", "max_wal_size": "1GB"}  # tests use less
 
 
@@ -83,3 +87,31 @@ def running(engine: BenchEngine) -> Iterator[BenchEngine]:
         yield engine
     finally:
         engine.stop()
+
+
+def engine_parser(description: str | None) -> argparse.ArgumentParser:
+    """The options of a benchmark that measures one engine."""
+    arguments = parser(description)
+    arguments.add_argument("--engine", choices=ENGINES, default="postgres", help="default postgres")
+    return arguments
+
+
+def with_engine(
+    name: str,
+    title: str,
+    args: argparse.Namespace,
+    measure: Callable[[Findings, BenchEngine, argparse.Namespace], None],
+) -> int:
+    """Run a benchmark beside the engine that `args` names, and return the exit code."""
+    args.work_dir.mkdir(parents=True, exist_ok=True)
+    findings = Findings(name if args.engine == "postgres" else f"{name}_{args.engine}", title)
+    findings.raw["engine"] = args.engine
+
+    def run() -> None:
+        with tempfile.TemporaryDirectory(prefix="bench-", dir=args.work_dir) as directory:
+            made = BenchKafka(Path(directory)) if args.engine == "kafka" else BenchPostgres(Path(directory))
+            with running(made) as engine:
+                measure(findings, engine, args)
+
+    findings.attempt("ours: the engine", run)
+    return findings.finish(args)
