@@ -13,7 +13,7 @@ from tests.support.spark import spark as spark  # a fixture: one session for all
 
 settings.register_profile("quick", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # The same examples each time: what CI says of a commit depends on the commit alone. New ones are found by the others.
-settings.register_profile("deep", settings.get_profile("quick"), max_examples=200, derandomize=True)
+settings.register_profile("deep", settings.get_profile("quick"), max_examples=80, derandomize=True)
 settings.register_profile("brief", settings.get_profile("quick"), derandomize=True)
 settings.register_profile("hunt", settings.get_profile("quick"), max_examples=3_000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))

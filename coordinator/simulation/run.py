@@ -253,6 +253,12 @@ class Simulation:
                 self._settle()
             if world.violation is None:
                 self._end()
+            outcome = self._outcome()
+            self._kill_all()
+        return outcome
+
+    def _outcome(self) -> Outcome:
+        world = self.world
         return Outcome(
             world.seed,
             world.steps,
@@ -265,6 +271,13 @@ class Simulation:
             self.schedule,
             tuple(world.lines),
         )
+
+    def _kill_all(self) -> None:
+        """End all processes: left to the garbage collector, their open connections would be reported as unclosed."""
+        for client in (*self._members, *self._doubles, *self._others):
+            client.loop.kill()
+        for node in self.nodes.values():
+            node.kill()
 
     def _take_schedule(self) -> None:
         at_s = self.world.now_s + 2.0

@@ -41,6 +41,7 @@ class SharedInvariants(Invariants):
         self._shared = nodes
         self._store = store
         self._partitions = partitions
+        self._snapshot_offsets = dict.fromkeys(range(partitions), 0)  # behind the newest snapshot, by partition
         self.committed_s: dict[str, float] = {}  # by client: when it sent its newest commit that was acknowledged
         history.on_answer = self._answered
 
@@ -59,6 +60,17 @@ class SharedInvariants(Invariants):
                     partition
                 ).state is PartitionState.LOADING:
                     node.loading_s[partition] = self._world.now_s
+        self._check_snapshots()
+
+    def _check_snapshots(self) -> None:
+        for partition, former in self._snapshot_offsets.items():
+            if (stored := self._store.snapshot(partition)) is not None and stored.next_offset != former:
+                self._snapshot_offsets[partition] = stored.next_offset
+                if stored.next_offset < former:
+                    self._world.violated(
+                        f"the snapshot of partition {partition} up to offset {former} was replaced by an older one, up "
+                        f"to {stored.next_offset}"
+                    )
 
     def _check_appends(self, node: SimulatedNode, runtime: Runtime) -> None:
         pass  # the store may refuse an append

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from coordinator.core.live_cluster import NO_NODE, NodeState
 from coordinator.engine.memory import MemoryEngineState
-from coordinator.storage.log_store import Claim, LogStoreError
+from coordinator.storage.log_store import Claim, LogStoreError, StoredSnapshot
 from coordinator.storage.memory_store import CallOutcome, OutcomeLostError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 TIMEOUT_S: Final = 5.0  # log.engine.timeout.ms
 WAY_S: Final = 0.001  # to the store or back, at most
-LATE_S: Final = 12.0  # at most, until a request that is late is carried out; others are so after the next claim
+LATE_S: Final = 12.0  # at most, until a late request is carried out; others are with the next claim or snapshot
 PROOF_S: Final = 0.05  # until the store notices that a process has ended
 OPERATOR: Final = 0  # the node id under which an operator changes the map
 
@@ -165,6 +165,11 @@ class SimulatedStore(MemoryEngineState):
         self._tell_claimed()
         self._later(self._way_s(node_id), self.deliver_late)
         return claim
+
+    def save_snapshot(self, claim: Claim, snapshot: StoredSnapshot) -> None:
+        super().save_snapshot(claim, snapshot)
+        if self._late:
+            self._later(self._way_s(OPERATOR), self.deliver_late)
 
     def release(self, claim: Claim, by: int) -> None:
         if self.map().owners[claim.partition].epoch == claim.epoch:

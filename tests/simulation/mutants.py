@@ -425,7 +425,7 @@ MUTANTS = {
         "        if stored.snapshot is None or stored.snapshot.next_offset <= snapshot",
         "        stored = self._partitions[claim.partition]\n        if stored.snapshot is None or 0 <= snapshot",
         SNAPSHOTS,
-        seed=62,
+        seed=130,
         store="shared",
     ),
     "trim-before-the-snapshot-is-saved": Mutant(
@@ -478,7 +478,7 @@ MUTANTS = {
         "        if self._lease is not None:\n            self._lease.check()\n        heartbeat = self._heartbeat\n",
         "        heartbeat = self._heartbeat\n",
         FREEZES,
-        seed=13,
+        seed=293,
         store="shared",
     ),
     "lease-counts-from-the-answer": Mutant(
