@@ -122,11 +122,12 @@ def _is_known(name: str) -> bool:
 def _from_overrides(overrides: Iterable[str]) -> Iterable[tuple[str, str, str]]:
     for override in overrides:
         name, separator, text = override.partition("=")
-        if not separator:
-            raise ConfigError(f"--override {override!r} has no value; write --override key=value")
         name = name.strip()
-        # A mistake in it may be a password.
-        yield name, text, f"--override {name}=..." if name == "log.engine" else f"--override {override}"
+        may_hold_password = name == "log.engine" or ("@" in override and "://" in override)
+        if not separator:
+            shown = "KEY VALUE" if may_hold_password else repr(override)
+            raise ConfigError(f"--override {shown} has no value; write --override key=value")
+        yield name, text, f"--override {name}=..." if may_hold_password else f"--override {override}"
 
 
 def check_together(config: Config) -> None:

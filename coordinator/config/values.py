@@ -16,6 +16,8 @@ OFF: Final = "off"
 FILES: Final = "files"
 ENGINES: Final = ("postgresql", "postgres", "kafka")
 _ENGINE_SHAPES: Final = "postgresql://host:5432/database or kafka://host:9092/topic"
+# A password in the address of a store. It may have characters that end the host for urlsplit, such as / # and ?.
+_PASSWORD: Final = re.compile(r":.*@|password\s*=", re.DOTALL | re.IGNORECASE)
 # Clients that must not be parked, under the names that they send or have as client id. An entry that includes one of
 # them, as a lone * does, is refused.
 HARMED_BY_PARKING: Final = {
@@ -162,14 +164,24 @@ def check_http(text: str) -> None:
 
 
 def check_engine(text: str) -> None:
-    """Raise ConfigError unless the text is `files` or the address of a store, without a password."""
+    """Raise ConfigError unless the text is `files` or the address of a store, without a password.
+
+    The error quotes at most the scheme: anything else may be a part of a password.
+    """
     if text == FILES:
         return
-    parts = urlsplit(text)
+    if _PASSWORD.search(text.split("://", 1)[-1]):
+        raise ConfigError(
+            "it holds a password; write that into a file, and name the file by log.engine.password.file (if it holds "
+            "none, write its @ as %40)"
+        )
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # its message has the text
+        raise ConfigError(f"it is not the address of a store; write {FILES}, or {_ENGINE_SHAPES}") from None
     if parts.scheme not in ENGINES or not parts.netloc:
-        raise ConfigError(f"{text.partition('://')[0][:40]!r} is not a store; write {FILES}, or {_ENGINE_SHAPES}")
-    if parts.password is not None or "password=" in parts.query:
-        raise ConfigError("it holds a password; write that into a file, and name the file by log.engine.password.file")
+        shown = repr(parts.scheme[:40]) if "://" in text and parts.scheme else "it"
+        raise ConfigError(f"{shown} is not a store; write {FILES}, or {_ENGINE_SHAPES}")
 
 
 def check_command(text: str) -> None:

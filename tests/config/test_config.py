@@ -188,6 +188,17 @@ def test_an_error_is_one_sentence_with_a_remedy_and_a_place(text: str, sentence:
         ("postgresql:///kgc", "log.engine: 'postgresql' is not a store"),
         ("postgresql://kgc:hunter2@db/kgc", "log.engine: it holds a password; write that into a file, and name the "),
         ("postgresql://db/kgc?password=hunter2", "log.engine: it holds a password"),
+        ("postgresql://kgc:a/hunter2@db/kgc", "log.engine: it holds a password"),
+        ("postgresql://kgc:12/hunter2@db/kgc", "log.engine: it holds a password"),
+        ("postgresql://kgc:#hunter2@db/kgc", "log.engine: it holds a password"),
+        ("postgresql://kgc:?hunter2@db/kgc", "log.engine: it holds a password"),
+        ("postgresql://kgc:://hunter2@db/kgc", "log.engine: it holds a password"),
+        ("postgresql://kgc:[hunter2@db/kgc", "log.engine: it holds a password"),
+        ("kafka://kgc:a/hunter2@db:9092/topic", "log.engine: it holds a password"),
+        ("kgc:hunter2@db/kgc", "log.engine: it holds a password"),
+        ("host=db user=kgc password = hunter2", "log.engine: it holds a password"),
+        ("hunter2", "log.engine: it is not a store; write files, or postgresql://"),
+        ("postgresql://hunter2[db/kgc", "log.engine: it is not the address of a store; write files, or postgresql://"),
     ],
 )
 def test_a_store_is_named_without_its_password(address: str, sentence: str) -> None:
@@ -196,6 +207,20 @@ def test_a_store_is_named_without_its_password(address: str, sentence: str) -> N
             load(**source)  # type: ignore[arg-type]
         assert str(caught.value).startswith(sentence)
         assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://kgc@db1:6000,db2:6000/kgc",
+        "postgresql://kgc@[::1]:6000/kgc?sslmode=require",
+        "postgresql://db:6000/kgc?user=kgc%40corp",
+        "postgres://db/kgc?user=kgc@corp",
+        "kafka://broker1:9092,broker2:9092/topic",
+    ],
+)
+def test_an_address_without_a_password_is_kept(address: str) -> None:
+    assert load(overrides=[f"log.engine={address}", "cluster.id=c"]).log_engine == address
 
 
 @pytest.mark.parametrize(
@@ -224,6 +249,15 @@ def test_topics_are_off_with_a_shared_store_unless_they_are_asked_for() -> None:
 def test_an_override_without_a_value_is_refused_with_its_syntax() -> None:
     with pytest.raises(ConfigError, match=r"--override 'num.partitions' has no value; write --override key=value"):
         load(overrides=["num.partitions"])
+
+
+@pytest.mark.parametrize(
+    "override", ["log.engin=postgresql://u:hunter2@db/kgc", "log.engine postgresql://u:hunter2@db/kgc"]
+)
+def test_a_mistyped_override_does_not_show_a_password(override: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(None, [override], {})
+    assert "hunter2" not in str(caught.value)
 
 
 def test_an_error_in_the_environment_names_the_variable() -> None:
