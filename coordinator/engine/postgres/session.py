@@ -3,13 +3,15 @@
 It is opened when it is needed, and again after it was lost; tries that fail are spread by a pause that doubles.
 
 A commit may wait for the synchronous standby. If that wait is cancelled, PostgreSQL reports success and a WARNING: the
-rows are there and may be on one machine only. So a request during which a warning came counts as lost.
+rows are there and may be on one machine only. So a request during which this warning came counts as lost. All other
+warnings are logged, and change nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -36,7 +38,11 @@ LOG: Final = logging.getLogger("coordinator.cluster")
 
 FIRST_PAUSE_S: Final = 0.05
 LAST_PAUSE_S: Final = 1.0
+MOST_WARNINGS: Final = 50  # that a session logs; the texts may come from triggers, and are remembered
 _CLOSE_S: Final = 1.0
+_MOST_WARNING_CHARS: Final = 200
+# The function of PostgreSQL that sends the warning of a cancelled wait. Its text depends on lc_messages.
+_STANDBY_WAIT: Final = "SyncRepWaitForLSN"
 
 T = TypeVar("T")
 Work = Callable[[Any], Awaitable[T]]
@@ -61,7 +67,8 @@ class DatabaseSession:
         self._prepare = prepare
         self._lock = asyncio.Lock()
         self._connection: Any = None
-        self._warning: str | None = None
+        self._cancelled_wait: str | None = None  # PostgreSQL's warning
+        self._logged_warnings: set[str] = set()  # without their numbers
         self._pause_s = 0.0
         self._next_try_s = 0.0
         self._reason: NotConnectedError | None = None  # why the last try to connect failed
@@ -78,7 +85,7 @@ class DatabaseSession:
         """
         async with self._lock:
             connection = await self._connected()
-            self._warning = None
+            self._cancelled_wait = None
             try:
                 async with asyncio.timeout(timeout_s or self._timeout_s):
                     result = await work(connection)
@@ -94,9 +101,9 @@ class DatabaseSession:
             except asyncio.CancelledError:
                 self._lost(RequestLostError("the request was cancelled"))
                 raise
-            if self._warning is not None:
+            if self._cancelled_wait is not None:
                 raise RequestLostError(
-                    f"{self._settings.name}: the commit may be on one machine only ({self._warning}); "
+                    f"{self._settings.name}: the commit may be on one machine only ({self._cancelled_wait}); "
                     "check the synchronous standby"
                 )
             return result
@@ -158,6 +165,8 @@ class DatabaseSession:
             "statement_timeout": str(statement_ms),
             "lock_timeout": str(min(statement_ms // 2, 1000)),
             "idle_in_transaction_session_timeout": str(statement_ms),
+            # A role or a database may have `error`; then the warning of a cancelled wait would not be sent.
+            "client_min_messages": "warning",
             # All statements read in the order of the primary keys. A plan that was made while a table was small, or
             # without statistics, must not read all of a large one.
             "enable_seqscan": "off",
@@ -167,8 +176,22 @@ class DatabaseSession:
         }
 
     def _hear(self, connection: Any, message: Any) -> None:
-        if message.severity_en == "WARNING":
-            self._warning = str(message.message)
+        if message.severity_en != "WARNING":
+            return
+        if message.server_source_function == _STANDBY_WAIT:
+            self._cancelled_wait = str(message.message)
+        else:
+            self._log_once(str(message.message).partition("\n")[0][:_MOST_WARNING_CHARS])
+
+    def _log_once(self, warning: str) -> None:
+        """Log a warning, unless one that differs in numbers only was logged before."""
+        kind = re.sub("[0-9]+", "0", warning)
+        if kind in self._logged_warnings or len(self._logged_warnings) >= MOST_WARNINGS:
+            return
+        self._logged_warnings.add(kind)
+        LOG.warning(
+            "connection for %s: %s warns: %s; see the log of the database", self._role, self._settings.name, warning
+        )
 
     def _lost(self, error: RequestLostError | StatementError) -> RequestLostError | StatementError:
         LOG.warning("connection for %s: %s", self._role, error)
