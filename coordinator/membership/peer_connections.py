@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from coordinator.core.live_cluster import LiveNode
@@ -21,6 +22,14 @@ CONNECT_TIMEOUT_S: Final = 2.0
 FIRST_PAUSE_S: Final = 0.02  # between two connections; doubles up to LAST_PAUSE_S
 LAST_PAUSE_S: Final = 1.0
 LASTING_S: Final = 5.0  # a connection that lasted so long is opened again without a pause
+
+
+@dataclass(slots=True)
+class _Watch:
+    """The watch of one process of a node."""
+
+    address: tuple[str, int]
+    was_connected: bool = False
 
 
 class PeerConnections:
@@ -50,23 +59,31 @@ class PeerConnections:
 
     async def _hold(self, peer: LiveNode) -> None:
         loop = asyncio.get_running_loop()
-        address, was_connected = (peer.node.host, peer.node.port), False
+        watch = _Watch((peer.node.host, peer.node.port))
         pause_s = FIRST_PAUSE_S
         while True:
             began_s = loop.time()
             try:
-                address = await self._hold_one(address)
-                was_connected = True
-                if loop.time() - began_s > LASTING_S:
-                    pause_s = FIRST_PAUSE_S
-                    continue
-            except ConnectionRefusedError:
-                if was_connected and await self._refused(peer):
+                if await self._is_dead(peer, watch):
                     return
-            except OSError as error:  # TimeoutError is one
-                LOG.debug("node=%s cannot be reached: %r", peer.node, error)
+            except Exception:  # of any kind: nothing else would watch this process again
+                LOG.exception("node=%s could not be watched, this is tried again; please report this", peer.node)
+            if loop.time() - began_s > LASTING_S:
+                pause_s = FIRST_PAUSE_S
+                continue
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, LAST_PAUSE_S)
+
+    async def _is_dead(self, peer: LiveNode, watch: _Watch) -> bool:
+        """Hold one connection until it ends. Returns True if it was refused, and the node is dead for that."""
+        try:
+            watch.address = await self._hold_one(watch.address)
+            watch.was_connected = True
+        except ConnectionRefusedError:
+            return watch.was_connected and await self._refused(peer)
+        except OSError as error:  # TimeoutError is one
+            LOG.debug("node=%s cannot be reached: %r", peer.node, error)
+        return False
 
     async def _hold_one(self, address: tuple[str, int]) -> tuple[str, int]:
         """Open a connection and wait for its end. Returns the IP address and port; raises OSError if they are closed.
@@ -75,12 +92,20 @@ class PeerConnections:
         """
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             reader, writer = await asyncio.open_connection(*address)
-        host, port = writer.get_extra_info("peername")[:2]
         try:
-            while await reader.read(1024):
-                pass
-        except OSError as error:
-            LOG.debug("the connection to %s:%d ended: %r", host, port, error)
+            peername = writer.get_extra_info("peername")
+            if peername is None:
+                raise ConnectionResetError("the peer has reset the connection at once")
+            host, port = peername[:2]
+            await _read_to_end(reader, host, port)
         finally:
             writer.close()
         return host, port
+
+
+async def _read_to_end(reader: asyncio.StreamReader, host: str, port: int) -> None:
+    try:
+        while await reader.read(1024):
+            pass
+    except OSError as error:
+        LOG.debug("the connection to %s:%d ended: %r", host, port, error)

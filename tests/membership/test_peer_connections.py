@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
+import struct
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import pytest
 
@@ -123,3 +126,49 @@ async def test_a_node_that_is_not_followed_any_more_is_disconnected(peer: Peer, 
     await eventually_async(lambda: peer.accepted[0].is_closing(), "the connection has ended")
     await peer.end()
     assert not reports.refused
+
+
+async def test_a_connection_that_the_peer_resets_at_once_is_closed_and_opened_again(
+    peer: Peer, reports: Reports, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The reset arrives between the end of the connect and the creation of the transport, which has no peer then."""
+    loop = asyncio.get_running_loop()
+    connect = loop.sock_connect
+    was_reset: list[socket.socket] = []
+
+    async def connect_and_be_reset(sock: socket.socket, address: Any) -> None:
+        await connect(sock, address)
+        if len(was_reset) < 3:
+            accepted, _ = peer.socket.accept()
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            accepted.close()
+            was_reset.append(sock)
+
+    monkeypatch.setattr(loop, "sock_connect", connect_and_be_reset)
+    peer.socket.listen()
+    reports.connections.follow([peer.node()])
+    await eventually_async(lambda: len(was_reset) == 3, "the connection is opened again")
+    await peer.listen()
+    await eventually_async(lambda: peer.accepted, "the connection is open")
+    assert [sock.fileno() for sock in was_reset] == [-1, -1, -1], "they are closed"
+    assert not reports.refused
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+async def test_an_error_of_a_report_is_logged_and_the_watch_goes_on(
+    peer: Peer, caplog: pytest.LogCaptureFixture
+) -> None:
+    def is_dead(count: int) -> bool:
+        if count == 1:
+            raise RuntimeError("a bug")
+        return count == 3
+
+    reports = Reports(is_dead=is_dead)
+    await peer.listen()
+    reports.connections.follow([peer.node()])
+    await eventually_async(lambda: peer.accepted, "the connection is open")
+    await peer.end()
+    await eventually_async(lambda: len(reports.refused) == 3, "the refusals are reported")
+    (line,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert "could not be watched, this is tried again" in line.getMessage()
+    await reports.connections.close()
