@@ -324,9 +324,11 @@ class GroupCoordinator:
         shard = self._registry.partitions[partition]
         context = self._begin(now_ms)
         self._broken.pop(partition, None)
-        if shard.state is PartitionState.ACTIVE:
-            self._unload(shard, context)
-        shard.state = PartitionState.NOT_OWNED
+        try:
+            if shard.state is PartitionState.ACTIVE:
+                self._unload(shard, context)
+        finally:  # whatever breaks, another node may serve it now
+            shard.state = PartitionState.NOT_OWNED
         shard.deleted_topics.clear()
         return self._end(context)
 

@@ -87,15 +87,26 @@ class PartitionClaims:
             await asyncio.wait((self._begin(partition, self._hand_over(self._held[partition], to)),))
 
     def give_up(self, partitions: Iterable[int], reason: str) -> None:
-        """Stop serving partitions at once. Their claims are lost already, or will be."""
-        given_up = [partition for partition in partitions if self._held.pop(partition, None) is not None]
-        for partition in given_up:
-            if (task := self._tasks.get(partition)) is not None:
-                task.cancel()
-            self._counters.lost += 1
-            self._host.give_up(partition)
+        """Stop serving partitions at once. Their claims are lost already, or will be.
+
+        A partition that the host cannot give up stays held, so that it is given up with the next map.
+        """
+        given_up = [partition for partition in partitions if partition in self._held and self._gave_up(partition)]
         if given_up:
             LOG.warning("partitions given up partitions=%s reason=%s", ",".join(map(str, given_up)), reason)
+
+    def _gave_up(self, partition: int) -> bool:
+        claim = self._held.pop(partition)
+        if (task := self._tasks.get(partition)) is not None:
+            task.cancel()
+        try:
+            self._host.give_up(partition)
+        except Exception:  # a bug there must not keep the others served
+            LOG.exception("partition=%d could not be given up, this is tried again; please report this", partition)
+            self._held[partition] = claim
+            return False
+        self._counters.lost += 1
+        return True
 
     def give_up_all(self, reason: str) -> None:
         """Stop serving all partitions, and all tasks."""

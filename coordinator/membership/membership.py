@@ -145,7 +145,11 @@ class Membership:
 
     def fenced(self, partition: int) -> None:
         """Note that an append was refused because of a later claim."""
-        self._claims.give_up((partition,), "an append was fenced")
+        self.give_up(partition, "an append was fenced")
+
+    def give_up(self, partition: int, reason: str) -> None:
+        """Stop serving a partition. A claim that still holds is released, and the wanted node claims it anew."""
+        self._claims.give_up((partition,), reason)
         self._renew_now.set()
 
     async def _announce(self, give_up_after_s: float = float("inf")) -> None:
@@ -201,24 +205,30 @@ class Membership:
 
     async def _renew(self) -> bool:
         """Renew the lease and act on the map. Returns False if that failed."""
-        sent_s = self._clock()
         try:
-            async with asyncio.timeout(self.lease.lease_s / 2):
-                view = await self._directory.renew()
-            self.counters.renewal_seconds.observe(self._clock() - sent_s)
-            self.lease.renewed(sent_s)
-            if not self.lease.holds():
-                return False  # this process was stopped meanwhile: the map is old
-            self._act(self._with_me(view), sent_s)
-        except ExpiredError as error:
-            await self._come_back(error)
-            return False
+            try:
+                is_renewed = await self._renew_and_act()
+            except ExpiredError as error:
+                await self._come_back(error)
+                return False
         except Exception as error:  # of any kind: without renewals the node would do nothing any more
             self._note_failure("the lease could not be renewed, it tries again", error)
             return False
-        if self._is_failing:
+        if is_renewed and self._is_failing:
             self._is_failing = False
             LOG.info("the lease is renewed again node=%d", self.me.id)
+        return is_renewed
+
+    async def _renew_and_act(self) -> bool:
+        """Do so. Returns False if this process was stopped meanwhile: the map is old then. Raises LogStoreError."""
+        sent_s = self._clock()
+        async with asyncio.timeout(self.lease.lease_s / 2):
+            view = await self._directory.renew()
+        self.counters.renewal_seconds.observe(self._clock() - sent_s)
+        self.lease.renewed(sent_s)
+        if not self.lease.holds():
+            return False
+        self._act(self._with_me(view), sent_s)
         return True
 
     def _with_me(self, view: ClusterMap) -> ClusterMap:

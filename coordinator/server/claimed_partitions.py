@@ -75,6 +75,9 @@ class ClaimedPartitions:
         if not self.membership.lease.holds():
             self.membership.check_lease()
 
+    def load_failed(self, partition: int) -> None:
+        self.membership.give_up(partition, "it could not be loaded again")
+
     # -- for the membership --------------------------------------------------------------------------------------
 
     async def take(self, claim: Claim) -> None:

@@ -85,6 +85,9 @@ class LeaseCheck(Protocol):
     def check(self) -> None:
         """Suspend the node if the lease has ended."""
 
+    def load_failed(self, partition: int) -> None:
+        """Give a partition up that could not be loaded again, so that it is claimed and loaded anew."""
+
 
 class Link(Protocol):
     """The link of a node to the controller of its cluster."""
@@ -580,24 +583,33 @@ class Runtime:
             await self.load(partition, use_snapshot=use_snapshot)
         except Exception as error:  # a fault in one log must not stop the other partitions
             LOG.exception(
-                "loading failed partition=%d error=%s; its groups answer NOT_COORDINATOR: `coordinator log verify %s` "
-                "says what is damaged; then stop the daemon and run `coordinator log repair` on that directory",
+                "loading failed partition=%d error=%s; its groups answer NOT_COORDINATOR; %s",
                 partition,
                 error,
-                self.snapshots.place(partition),
+                self.snapshots.remedy(partition),
             )
             self.core.load_failed(partition)
+            if self.lease is not None:
+                self.lease.load_failed(partition)
 
     async def load(self, partition: int, *, use_snapshot: bool = True) -> None:
         """Read a partition that `core.load_begin` has unloaded, and serve it. The newest call for it wins.
 
-        Raises LogError, LogStoreError.
+        The errors of others are ignored. Raises LogError, LogStoreError.
         """
         started = self.monotonic()
         load = self._loads[partition] = object()
         shard, wall_ms = self.core.partition(partition), self.now_ms() + self.core.wall_offset_ms
-        with self.gc_policy.loading():
-            loaded_state, next_offset = await self.snapshots.load(self._loop, shard, wall_ms, use_snapshot=use_snapshot)
+        try:
+            with self.gc_policy.loading():
+                loaded_state, next_offset = await self.snapshots.load(
+                    self._loop, shard, wall_ms, use_snapshot=use_snapshot
+                )
+        except Exception:
+            if self._loads.get(partition) is not load:
+                return
+            del self._loads[partition]
+            raise
         if self._loads.get(partition) is not load:
             return
         del self._loads[partition]
@@ -627,24 +639,24 @@ class Runtime:
 
     def _report_quarantine(self, partition: int, quarantine: Quarantine) -> None:
         """Log the records that could not be used, once for each load; of very many, the first ones."""
-        directory = self.snapshots.place(partition)
+        inspection = self.snapshots.inspection(partition)
         for record in quarantine.damaged[:RECORDS_NAMED]:
             if record.group_id is not None:
                 LOG.error(
                     "group quarantined partition=%d group=%.255s offset=%d error=%s; its requests are answered %s, all "
-                    "other groups are served: see `coordinator log verify %s`",
-                    partition, record.group_id, record.log_offset, record.reason, QUARANTINE_ERROR.name, directory,
+                    "other groups are served: see %s",
+                    partition, record.group_id, record.log_offset, record.reason, QUARANTINE_ERROR.name, inspection,
                 )  # fmt: skip
             else:
                 LOG.error(
                     "record set aside partition=%d offset=%d error=%s; its key names no group, all groups are served: "
-                    "see `coordinator log verify %s`",
-                    partition, record.log_offset, record.reason, directory,
+                    "see %s",
+                    partition, record.log_offset, record.reason, inspection,
                 )  # fmt: skip
         if len(quarantine.damaged) > RECORDS_NAMED:
             LOG.error(
-                "more records set aside or quarantined partition=%d count=%d: `coordinator log verify %s` names all",
-                partition, len(quarantine.damaged) - RECORDS_NAMED, directory,
+                "more records set aside or quarantined partition=%d count=%d: %s names all",
+                partition, len(quarantine.damaged) - RECORDS_NAMED, inspection,
             )  # fmt: skip
         quarantine.damaged.clear()
 

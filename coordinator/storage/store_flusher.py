@@ -37,6 +37,7 @@ LOG: Final = logging.getLogger("coordinator.log.store")
 ROUND_BYTES: Final = 4 << 20  # of one append to the store, at least one batch
 FIRST_RETRY_S: Final = 0.02
 LAST_RETRY_S: Final = 1.0
+BETWEEN_REASONS_S: Final = 1.0  # at least, between two lines that say why appends of a partition fail
 
 
 class StoreLog:
@@ -54,7 +55,18 @@ class StoreLog:
 class _StoreLane:
     """The batches that wait for one partition."""
 
-    __slots__ = ("bytes", "entries", "is_gathered", "is_running", "log", "partition", "pending")
+    __slots__ = (
+        "bytes",
+        "entries",
+        "is_gathered",
+        "is_running",
+        "is_unknown",
+        "log",
+        "partition",
+        "pending",
+        "reason",
+        "reason_s",
+    )
 
     def __init__(self, partition: int, log: StoreLog) -> None:
         self.partition = partition
@@ -64,6 +76,9 @@ class _StoreLane:
         self.bytes = 0  # waiting, as `queued_bytes` counts them
         self.is_gathered = False  # in the list for the next append
         self.is_running = False  # an append is under way, or its outcome is unknown
+        self.is_unknown = False
+        self.reason = ""  # why the last append has failed or is unknown, as it was logged
+        self.reason_s = float("-inf")  # when that was logged
 
     def take(self, room_bytes: int) -> list[Entry]:
         """Take batches of about `room_bytes`, at least one."""
@@ -111,7 +126,10 @@ class StoreFlusher:
         self._is_closed = False
 
     def submit_pending(self, partition: int, log: StoreLog, pending: PendingRecords, size_bytes: int) -> OSError | None:
-        """Append records that the caller keeps in `pending`. Returns None, or why it was refused."""
+        """Append records that the caller keeps in `pending`. Returns None, or why it was refused.
+
+        Behind an append of unknown outcome no more than ROUND_BYTES wait, so that there is room for other partitions.
+        """
         if self._is_closed:
             return OSError(errno.ESHUTDOWN, "the log is closing")
         if self.queued_bytes + size_bytes > self._max_queued_bytes and self.queued_bytes:
@@ -119,6 +137,8 @@ class StoreFlusher:
         lane = self._lanes.get(partition)
         if lane is None:
             lane = self._lanes[partition] = _StoreLane(partition, log)
+        elif lane.is_unknown and lane.bytes and lane.bytes + size_bytes > ROUND_BYTES:
+            return OSError(errno.ENOBUFS, f"{lane.bytes} bytes wait behind an append of unknown outcome")
         lane.pending = pending
         lane.bytes += size_bytes
         self.queued_bytes += size_bytes
@@ -215,6 +235,8 @@ class StoreFlusher:
                     "until it is known",
                     lane.partition, lane.log.high_watermark, outcome.error,
                 )  # fmt: skip
+                lane.is_unknown = True
+                lane.reason, lane.reason_s = str(outcome.error), self._clock()
                 task = self._loop.create_task(self._resolve(lane, entries, counted))
                 self._resolving.add(task)
                 task.add_done_callback(self._resolving.discard)
@@ -231,7 +253,7 @@ class StoreFlusher:
         outcome: AppendDurable | AppendFenced | AppendFailed,
         durable: list[tuple[int, int]],
     ) -> None:
-        lane.is_running = False
+        lane.is_running = lane.is_unknown = False
         self.queued_bytes -= counted
         stats = self.stats
         if isinstance(outcome, AppendDurable):
@@ -239,6 +261,7 @@ class StoreFlusher:
             stats.batches += len(entries)
             stats.bytes += size
             stats.syncs += 1
+            lane.reason = ""
             lane.log.tail_bytes += size
             lane.log.high_watermark = lane.log.log_end_offset = outcome.high_watermark
             durable.append((lane.partition, outcome.high_watermark))
@@ -248,7 +271,15 @@ class StoreFlusher:
         if isinstance(outcome, AppendFenced):
             self._tell(self._on_fenced, lane.partition)
         else:
+            self._say_why(lane, "an append failed", outcome.error)
             self._tell(self._on_failed, lane.partition, lane.log.high_watermark, outcome.error)
+
+    def _say_why(self, lane: _StoreLane, act: str, error: Exception) -> None:
+        """Log a reason that is another one than the last, but not all of those that change each time."""
+        now_s = self._clock()
+        if str(error) != lane.reason and now_s - lane.reason_s >= BETWEEN_REASONS_S:
+            lane.reason, lane.reason_s = str(error), now_s
+            LOG.error("%s partition=%d error=%s", act, lane.partition, error)
 
     async def _resolve(self, lane: _StoreLane, entries: list[Entry], counted: int) -> None:
         """Ask what became of an append until the store tells."""
@@ -265,6 +296,8 @@ class StoreFlusher:
             except Exception as error:
                 LOG.exception("%s could not tell the outcome of an append; please report this", self._store.name)
                 outcome = AppendUnknown(error)
+            if isinstance(outcome, AppendUnknown):
+                self._say_why(lane, "the outcome is still unknown", outcome.error)
         if self._lanes.get(lane.partition) is not lane:
             self.queued_bytes -= counted
             return

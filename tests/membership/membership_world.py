@@ -124,6 +124,7 @@ class Host:
         self.serving: dict[int, int] = {}  # epochs, by partition
         self.told: list[tuple[float, str, int]] = []  # seconds, what, partition or -1
         self.broken: set[int] = set()  # partitions that cannot be loaded
+        self.stuck: set[int] = set()  # partitions whose next end breaks, although they are not served any more
         self.is_suspended = False
         self.view: ClusterMap = NO_MAP
         self.load_s = 0.03
@@ -154,6 +155,9 @@ class Host:
     def give_up(self, partition: int) -> None:
         self._note("give up", partition)
         self.serving.pop(partition, None)
+        if partition in self.stuck:
+            self.stuck.discard(partition)
+            raise ValueError("a bug")
 
     async def before_stop(self) -> None:
         """There is nothing to prepare."""

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+from coordinator.core.cluster import ClusterNode
 from coordinator.core.live_cluster import NO_NODE, NodeState, wanted_owner
 from coordinator.membership.membership import MembershipSettings
 from tests.membership.membership_world import LEASE_S, PARTITIONS, SETTINGS, MembershipWorld, Node, Outage
@@ -226,6 +227,34 @@ def test_a_frozen_node_gives_all_up_when_it_goes_on() -> None:
     assert {number for _, what, number in frozen.host.told if what == "give up"} == moved
     assert frozen.membership.incarnation != incarnation
     assert not frozen.host.is_suspended
+
+
+def test_a_partition_that_breaks_when_it_is_given_up_keeps_no_other_one_from_it() -> None:
+    cluster, nodes = three_nodes()
+    frozen, moved = nodes[0], set(nodes[0].answers)
+    frozen.host.stuck = {min(moved)}
+    frozen.loop.pause(10)
+    cluster.run(20)
+    assert {number for _, what, number in frozen.host.told if what == "give up"} == moved
+    assert set(frozen.host.serving) == share(frozen), "it has come back"
+
+
+def test_a_node_comes_back_although_its_first_try_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, nodes = three_nodes()
+    directory = nodes[0].membership._directory
+    announce, broken = directory.announce, [True]
+
+    async def breaks_once(node: ClusterNode, incarnation: str) -> None:
+        if broken:
+            broken.clear()
+            raise ValueError("a bug")
+        await announce(node, incarnation)
+
+    monkeypatch.setattr(directory, "announce", breaks_once)
+    nodes[0].loop.pause(10)
+    cluster.run(20)
+    assert not broken
+    assert set(nodes[0].host.serving) == share(nodes[0])
 
 
 def test_an_answer_that_was_read_after_a_freeze_gives_no_lease() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from coordinator.core.effects import Effects, Reply
 from coordinator.server.status import status_of
+from coordinator.storage.log_store import LogStoreError
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -24,10 +26,14 @@ class Lease:
 
     def __init__(self) -> None:
         self.is_held = True
+        self.failed: list[int] = []  # partitions that could not be loaded again
         self.edge: Edge
 
     def holds(self) -> bool:
         return self.is_held
+
+    def load_failed(self, partition: int) -> None:
+        self.failed.append(partition)
 
     def check(self) -> None:
         if not self.is_held and not self.edge.runtime.core.is_suspended:
@@ -112,3 +118,37 @@ def test_readyz_says_that_there_is_no_lease(world: World) -> None:
     world.lease.check()
     assert not status().ready
     assert "lease" in status().reason
+
+
+class BrokenStore:
+    """Snapshots whose loads fail when the test says so."""
+
+    def __init__(self) -> None:
+        self.loads: list[asyncio.Future[Any]] = []
+
+    async def load(self, *_: Any, **__: Any) -> Any:
+        self.loads.append(asyncio.get_running_loop().create_future())
+        return await self.loads[-1]
+
+    def remedy(self, partition: int) -> str:
+        return "look at the store"
+
+
+async def test_a_partition_that_cannot_be_loaded_again_is_given_up(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lease, store = Lease(), BrokenStore()
+    runtime = Edge({}, lease=lease, log_dirs=str(tmp_path)).runtime
+    runtime.snapshots = store  # type: ignore[assignment]
+    loads = [asyncio.create_task(runtime._load(0, use_snapshot=False)) for _ in range(2)]
+    await asyncio.sleep(0)
+    store.loads[0].set_exception(LogStoreError("of a load that another one has replaced"))
+    await loads[0]
+    assert not lease.failed
+    store.loads[1].set_exception(LogStoreError("the connection was lost"))
+    await loads[1]
+    assert lease.failed == [0]
+    assert [each.getMessage() for each in caplog.records if "loading failed" in each.getMessage()] == [
+        "loading failed partition=0 error=the connection was lost; its groups answer NOT_COORDINATOR; look at the store"
+    ]
+    assert not runtime._loads, "a later load is not taken for one that goes on"

@@ -483,8 +483,8 @@ MUTANTS = {
     ),
     "lease-counts-from-the-answer": Mutant(
         "coordinator/membership/membership.py",
-        "            self.lease.renewed(sent_s)\n",
-        "            self.lease.renewed(self._clock())\n",
+        "        self.lease.renewed(sent_s)\n",
+        "        self.lease.renewed(self._clock())\n",
         LEASES,
         seed=2,
         store="shared",

@@ -249,6 +249,59 @@ async def test_what_is_more_than_may_wait_is_refused(world: World) -> None:
     assert (world.store.appends[1].values(0), world.log.next_offset(0)) == ([b"again"], 2)
 
 
+async def test_behind_an_unknown_outcome_wait_as_many_bytes_as_allowed_and_one_more_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_flusher, "ROUND_BYTES", 50)
+    world.append(0, b"a")
+    await settle()
+    world.store.appends[0].ends(AppendUnknown(LOST))
+    await settle()
+    world.append(0, b"b", size=50)
+    world.append(0, b"refused", size=1)
+    world.append(1, b"x", size=60)
+    await settle()
+    assert world.log.queued_bytes == 120
+    world.store.resolves[0].ends(AppendDurable(1))
+    await settle()
+    for call in world.store.appends[1:]:
+        call.durable()
+    await settle()
+    assert (world.durable, world.failed) == ([(0, 1), (1, 1), (0, 2)], [(0, 2, ErrorCode.NOT_ENOUGH_REPLICAS)])
+
+
+async def test_each_new_reason_for_failures_is_logged_and_none_twice(
+    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 0.0
+    monkeypatch.setattr(world.flusher, "_clock", lambda: now_s)
+
+    async def fail(text: str) -> None:
+        world.append(0, b"a")
+        await settle()
+        world.store.appends[-1].ends(AppendFailed(LogStoreError(text)))
+        await settle()
+
+    for text in ("the disk is full; make room", "the disk is full; make room", "read-only; promote it", "once more"):
+        now_s += 1.0 if text != "once more" else 0.5  # one line a second at most
+        await fail(text)
+    lines = [each.getMessage() for each in caplog.records if "an append failed" in each.getMessage()]
+    assert lines == [
+        "an append failed partition=0 error=the disk is full; make room",
+        "an append failed partition=0 error=read-only; promote it",
+    ]
+    world.append(0, b"a")
+    await settle()
+    world.store.appends[-1].ends(AppendUnknown(LOST))
+    await asked(world, 1)
+    now_s += 1.0
+    for text in ("still away", "still away"):
+        world.store.resolves[-1].ends(AppendUnknown(LogStoreError(text)))
+        await settle()
+    lines = [each.getMessage() for each in caplog.records if "still unknown" in each.getMessage()]
+    assert lines == ["the outcome is still unknown partition=0 error=still away"]
+
+
 async def test_a_failed_append_takes_all_that_waited_behind_it_along(world: World) -> None:
     world.append(0, b"a")
     world.append(1, b"x")

@@ -88,9 +88,16 @@ class Snapshots:
 
     # -- loading -------------------------------------------------------------------------------------------------
 
-    def place(self, partition: int) -> str:
-        """Return the directory of a partition, for messages."""
-        return str(self._offsets_log.log(partition).directory)
+    def inspection(self, partition: int) -> str:
+        """Return the command that says what is damaged in a partition, for messages."""
+        return f"`coordinator log verify {self._offsets_log.log(partition).directory}`"
+
+    def remedy(self, partition: int) -> str:
+        """Return a sentence about a partition that cannot be loaded, for messages."""
+        return (
+            f"{self.inspection(partition)} says what is damaged; then stop the daemon and run `coordinator log repair` "
+            f"on that directory"
+        )
 
     async def load(
         self, loop: asyncio.AbstractEventLoop, shard: Shard, wall_ms: int, *, use_snapshot: bool

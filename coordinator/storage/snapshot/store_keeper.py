@@ -63,9 +63,16 @@ class StoreSnapshots:
         self._is_stopping = False
         self._life: asyncio.Task[None] | None = None
 
-    def place(self, partition: int) -> str:
-        """Return the store, for messages."""
-        return f"{self._store.name} partition {partition}"
+    def inspection(self, partition: int) -> str:
+        """Return the commands that say what is damaged in a partition, for messages."""
+        return f"`coordinator log verify` on what `coordinator log export` has written of partition {partition}"
+
+    def remedy(self, partition: int) -> str:
+        """Return a sentence about a partition that cannot be loaded, for messages."""
+        return (
+            f"it is claimed and loaded again; if that goes on, {self.inspection(partition)} says what is damaged in "
+            f"{self._store.name}"
+        )
 
     async def load(
         self, loop: asyncio.AbstractEventLoop, shard: Shard, wall_ms: int, *, use_snapshot: bool
