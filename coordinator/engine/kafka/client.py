@@ -92,10 +92,15 @@ class KafkaClient:
     # -- one request ---------------------------------------------------------------------------------------------
 
     async def ask(self, address: Address, request: Any, within_s: float | None = None) -> Any:
-        """Send a request to a broker and return its response. Raises OSError or BrokerLinkError."""
-        connection = await self._connection(address)
+        """Send a request to a broker and return its response. The time limit includes connecting.
+
+        Raises BrokerConnectError if nothing was sent; OSError or BrokerLinkError.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + (self.timeout_s if within_s is None else within_s)
+        connection = self._idle_connection(address) or await self._connected(address, deadline)
         try:
-            answer = await connection.call(request, self.timeout_s if within_s is None else within_s)
+            answer = await connection.call(request, deadline - loop.time())
         except BaseException:
             connection.close()
             raise
@@ -105,16 +110,23 @@ class KafkaClient:
             self._idle[address].append(connection)
         return answer
 
-    async def _connection(self, address: Address) -> BrokerConnection:
+    def _idle_connection(self, address: Address) -> BrokerConnection | None:
         idle = self._idle[address]
         while idle:
             connection = idle.pop()
             if connection.is_usable:
                 return connection
             connection.close()
+        return None
+
+    async def _connected(self, address: Address, deadline: float) -> BrokerConnection:
         if self._is_closed:
             raise BrokerConnectError("the client is closed")
-        return await self._connect(address)
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await self._connect(address)
+        except TimeoutError:
+            raise BrokerConnectError(f"{address} took no connection in time; check that this broker runs") from None
 
     # -- where to send it ----------------------------------------------------------------------------------------
 
@@ -187,11 +199,14 @@ class KafkaClient:
         )
 
     async def at_leader(self, place: TopicPlace, request: Any, within_s: float | None = None) -> Any:
-        """Send a request to the leader of a partition. An error makes the leader be looked up again."""
+        """Send a request to the leader of a partition. An error makes the leader be looked up again.
+
+        So does a cancellation, which may be a time limit of the caller. Raises BrokerError, OSError, BrokerLinkError.
+        """
         address = await self.leader(place)
         try:
             return await self.ask(address, request, within_s)
-        except TROUBLE:
+        except (*TROUBLE, asyncio.CancelledError):
             self.forget_leader(place)
             raise
 

@@ -56,7 +56,9 @@ class BrokerConnection:
                     connection.close()
                     raise
         except (OSError, BrokerLinkError) as error:
-            raise BrokerConnectError(f"{address} cannot be used as a Kafka broker: {error or 'no answer'}") from None
+            raise BrokerConnectError(
+                f"{address} cannot be used as a Kafka broker: {str(error) or 'no answer'}"
+            ) from None
         connection._versions = {api.api_key: range(api.min_version, api.max_version + 1) for api in answer.api_keys}
         return connection
 

@@ -2,7 +2,8 @@
 
 Silence of a node is measured from when its last record was *received* here, after all records were read: its lease
 counts from before that record was sent, so it ends earlier. A declaration of death names the last beat that was known;
-it is void if there is a newer one before it, so a renewal and a declaration never both succeed.
+it is void if there is a newer one before it, so a renewal and a declaration never both succeed. Each try to write a
+beat has a number of its own, also if it is not known what became of the try before.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class KafkaDirectory:
         self._heartbeat_s = heartbeat_s
         self._me = ClusterNode(-1, "", 0)
         self._state = NodeState.UP
+        self._last_beat = -1  # number of the last beat that this process has tried to write
 
     @property
     def _incarnation(self) -> str:
@@ -56,7 +58,7 @@ class KafkaDirectory:
         found = self._cluster.state.current(node.id)
         if found is not None and found[0] != incarnation and found[1].ended_at < 0:
             await self._end(node.id, *found)
-        await self._write_beat(node, incarnation, NodeState.UP, since=-1, number=0)
+        await self._write_beat(node, incarnation, NodeState.UP, since=-1)
         try:
             self._check_id(node.id, incarnation)
         except ExpiredError:
@@ -91,7 +93,7 @@ class KafkaDirectory:
     async def renew(self) -> ClusterMap:
         """Renew the lease of this node and return the newest map. Raises ExpiredError if the entry is gone."""
         run = self._run()
-        await self._write_beat(self._me, self._incarnation, self._state, since=run.since, number=run.beat.number + 1)
+        await self._write_beat(self._me, self._incarnation, self._state, since=run.since)
         self._run()
         return self._map()
 
@@ -166,8 +168,8 @@ class KafkaDirectory:
         """Stop following the records. The entry of this node stays."""
         await self._cluster.close()
 
-    async def _write_beat(
-        self, node: ClusterNode, incarnation: str, state: NodeState, *, since: int, number: int
-    ) -> None:
-        beat = Beat(node.host, node.port, state.value, since, number, self._cluster.position)
+    async def _write_beat(self, node: ClusterNode, incarnation: str, state: NodeState, *, since: int) -> None:
+        run = self._cluster.state.run(node.id, incarnation)
+        self._last_beat = max(self._last_beat, run.beat.number if run is not None else -1) + 1
+        beat = Beat(node.host, node.port, state.value, since, self._last_beat, self._cluster.position)
         await self._cluster.write(run_key(node.id, incarnation), beat._asdict())

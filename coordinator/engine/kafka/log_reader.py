@@ -23,7 +23,16 @@ from coordinator.engine.kafka.batches import (
     read_claim,
     read_piece,
 )
-from coordinator.engine.kafka.client import EARLIEST, LATEST, KafkaClient, ProducerIdentity, TopicPlace
+from coordinator.engine.kafka.client import (
+    EARLIEST,
+    LATEST,
+    BrokerError,
+    KafkaClient,
+    ProducerIdentity,
+    TopicPlace,
+)
+from coordinator.storage.log_store import LogStoreError
+from protocol.error_codes import ErrorCode
 from protocol.record_batch import BatchHeader, iter_batches, read_header, verify
 
 ONE_BATCH: Final = 1  # a broker returns at least one whole batch
@@ -48,13 +57,18 @@ async def raw_batches(
 ) -> AsyncIterator[tuple[bytes, BatchHeader]]:
     """Yield the batches below `end_offset` as they stand in the topic. Raises BrokerError, LogStoreError.
 
-    Other work of the event loop gets its turn every `SLICE_S`, whatever the caller does with the batches.
+    `end_offset` is at most the high watermark. A new leader may have a lower one for a short time and answers without a
+    batch then: it is asked again until the time limit of the client, so that no batch is left out. Other work of the
+    event loop gets its turn every `SLICE_S`, whatever the caller does with the batches.
     """
     while from_offset < end_offset:
         offset = from_offset
 
         async def fetch() -> bytes:
-            return (await client.fetch(place, offset, chunk_bytes)).records or b""  # noqa: B023 - awaited at once
+            found = (await client.fetch(place, offset, chunk_bytes)).records  # noqa: B023 - awaited at once
+            if not found:
+                raise BrokerError(ErrorCode.OFFSET_NOT_AVAILABLE)
+            return found
 
         data = await client.repeat(fetch)
         began = monotonic()
@@ -120,15 +134,24 @@ class LogReader:
                 row = []
 
     async def end_before(self, claimed_at: int, known_at: int, known_end: int) -> int:
-        """Return the end of the log at a claim record. `known_end` is its end at the claim record at `known_at`."""
+        """Return the end of the log at a claim record. `known_end` is its end at the claim record at `known_at`.
+
+        Raises LogStoreError if a batch in between is missing.
+        """
         position = claimed_at - 1
         while position >= max(self.start_offset, known_at + 1):
+            before = position
             async for batch, header in self._raw(position, position + 1, ONE_BATCH):
                 counted = await self._counted(batch, header)
                 if counted is not None:
                     is_complete = counted.piece.row_end == counted.piece.ends(header)[-1]
                     return counted.piece.row_end if is_complete else counted.piece.row_start
                 position = header.base_offset - 1
+            if position == before:
+                raise LogStoreError(
+                    f"offset {position} of {self._place.topic} partition {self._place.partition} cannot be read; "
+                    "check cleanup.policy of the topic, and the replicas of the partition"
+                )
         return known_end
 
     def _raw(self, from_offset: int, end_offset: int, chunk_bytes: int) -> AsyncIterator[tuple[bytes, BatchHeader]]:

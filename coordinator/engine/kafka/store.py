@@ -147,6 +147,9 @@ class KafkaLogStore:
 
     async def release(self, claim: Claim) -> None:
         """Give a claim up as `LogStore.release` says."""
+        claimed = self._claimed.get(claim.partition)
+        if claimed is not None and claimed.claim == claim:
+            claimed.unknown = None  # it is of no use any more
         owner = (await self._cluster.catch_up()).owners.get(claim.partition)
         if owner is not None and owner.epoch == claim.epoch and owner.node != NO_NODE:
             await self._tell_owner(claim.partition, owner._replace(node=NO_NODE, incarnation=""))
@@ -183,7 +186,7 @@ class KafkaLogStore:
         """Send the batches again with the same sequence numbers: the broker keeps them once."""
         claimed = self._valid(claim)
         if claimed is not None:
-            row = self._row(claimed, entries, is_new=False)
+            row = self._unknown_row(claimed, entries)
             await self._appender.run([row])
             return _outcome(row)
         try:
@@ -191,6 +194,12 @@ class KafkaLogStore:
         except (BrokerError, LogStoreError, ProtocolError) as error:
             return AppendUnknown(error)
         return AppendDurable(entries[-1].last_offset + 1) if is_there else AppendFenced()
+
+    def _unknown_row(self, claimed: ClaimedPartition, entries: Sequence[Entry]) -> RowAppend:
+        row = claimed.unknown
+        if row is not None and row.entries is entries:
+            return row.again()
+        return self._row(claimed, entries, is_new=False)
 
     async def _was_kept(self, place: TopicPlace, entries: Sequence[Entry]) -> bool:
         wanted = b"".join(bytes(entry.batch) for entry in entries)

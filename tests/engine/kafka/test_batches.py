@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.engine.kafka.batches import (
+    STEP_RECORDS,
     ClaimRecord,
+    RowPiece,
     claim_batch,
     joined_batch,
     original_batches,
@@ -51,10 +54,21 @@ def build(kind: str, records: list[tuple[bytes | None, bytes | None]], base_offs
     return Entry(batch, base_offset + len(records) - 1, NOW_MS)
 
 
+def encoded(*row: Any) -> list[tuple[RowPiece, bytearray]]:
+    """Do all steps of `row_pieces`."""
+    steps = row_pieces(*row)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            pieces: list[tuple[RowPiece, bytearray]] = end.value
+            return pieces
+
+
 def through_the_topic(entries: Sequence[Entry], max_bytes: int) -> list[bytes]:
     """Encode a row, check what Kafka checks, and decode it again at other offsets."""
     base_offset = read_header(entries[0].batch).base_offset
-    pieces = row_pieces(entries, PRODUCER, 10, max_bytes, NOW_MS)
+    pieces = encoded(entries, PRODUCER, 10, max_bytes, NOW_MS)
     found: list[bytes] = []
     due = base_offset
     for piece, batch in pieces:
@@ -108,12 +122,39 @@ def test_a_row_comes_back(
 @pytest.mark.parametrize(("limit", "count"), [(1 << 20, 1), (2500, 2), (100, 4)])
 def test_a_large_row_is_divided(limit: int, count: int) -> None:
     entries = [build("plain", [(b"key", b"x" * 1000)], offset) for offset in range(4)]
-    assert len(row_pieces(entries, PRODUCER, 1, limit, NOW_MS)) == count
+    assert len(encoded(entries, PRODUCER, 1, limit, NOW_MS)) == count
+
+
+def test_a_step_takes_few_records() -> None:
+    entries = [build("plain", [(b"key", b"value")] * 1000, 1000 * number) for number in range(4)]
+    assert sum(1 for _ in row_pieces(entries, PRODUCER, 1, 1 << 20, NOW_MS)) >= 4000 // STEP_RECORDS
+
+
+def test_a_clock_that_goes_back_within_a_row() -> None:
+    later, earlier = build("plain", [(b"key", b"x")] * 2, 500), build("plain", [(b"key", b"x")] * 2, 2)
+    row = [build("plain", [(b"key", b"x")] * 2, 0), later._replace(batch=moved(later.batch, 2), last_offset=3)]
+    row.append(earlier._replace(batch=moved(earlier.batch, 4), last_offset=5))
+    assert through_the_topic(row, 1 << 20) == [bytes(each.batch) for each in row]
+    ((_, batch),) = encoded(row, PRODUCER, 1, 1 << 20, NOW_MS)
+    assert read_header(batch).max_timestamp == NOW_MS + 500
+
+
+def moved(batch: bytes | bytearray, base_offset: int) -> bytearray:
+    return bytearray(base_offset.to_bytes(8, "big") + batch[8:])
+
+
+def test_records_with_the_time_of_their_append_keep_it() -> None:
+    plain, other = build("plain", [(b"key", b"x")] * 2, 0), build("plain", [(b"key", b"x")] * 2, 2)
+    other.batch[21:23] = (8).to_bytes(2, "big")  # type: ignore[index]
+    other.batch[35:43] = (NOW_MS + 99).to_bytes(8, "big")  # type: ignore[index]
+    ((_, batch),) = encoded([plain, other], PRODUCER, 1, 1 << 20, NOW_MS)
+    times = [record.timestamp_ms - NOW_MS for record in read_records(bytes(batch), 0, read_header(batch))]
+    assert times == [0, 0, 99, 99]
 
 
 def test_sequence_numbers_begin_again() -> None:
     entries = [build("plain", [(b"key", b"x")] * 10, 0)]
-    ((_, batch),) = row_pieces(entries, PRODUCER, (1 << 31) + 5, 1 << 20, NOW_MS)
+    ((_, batch),) = encoded(entries, PRODUCER, (1 << 31) + 5, 1 << 20, NOW_MS)
     assert read_header(batch).base_sequence == 5
 
 
@@ -121,7 +162,7 @@ def test_a_claim_record_is_told_from_others() -> None:
     claim = ClaimRecord(3, "run")
     batch = bytes(claim_batch(PRODUCER, claim, NOW_MS))
     assert read_claim(batch, read_header(batch)) == claim
-    for _, other in row_pieces([build("plain", [(b"kcclaimed", b"kcclaim")], 0)], PRODUCER, 0, 1000, NOW_MS):
+    for _, other in encoded([build("plain", [(b"kcclaimed", b"kcclaim")], 0)], PRODUCER, 0, 1000, NOW_MS):
         assert read_claim(bytes(other), read_header(other)) is None
 
 
