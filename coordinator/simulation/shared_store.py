@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 TIMEOUT_S: Final = 5.0  # log.engine.timeout.ms
 WAY_S: Final = 0.001  # to the store or back, at most
-LATE_S: Final = 12.0  # at most, until a late request is carried out; others are with the next claim or snapshot
+LATE_S: Final = 12.0  # at most, until a late request is carried out; others are after the next claim or snapshot
 PROOF_S: Final = 0.05  # until the store notices that a process has ended
 OPERATOR: Final = 0  # the node id under which an operator changes the map
 
@@ -50,6 +50,7 @@ class SimulatedStore(MemoryEngineState):
         self._tell_claimed = claimed
         self._cuts: dict[int, StoreCut] = {}  # by node
         self._hit: list[tuple[int, str, Callable[[], None]]] = []  # node, method, and what happens with its next call
+        self._late_snapshots: list[Callable[[], None]] = []  # carried out after the next snapshot that is saved
         self._next: list[tuple[int, str, CallOutcome]] = []  # node, method, and fate of the next such requests
 
     # -- faults --------------------------------------------------------------------------------------------------
@@ -118,7 +119,7 @@ class SimulatedStore(MemoryEngineState):
         elif fate is CallOutcome.LATE:
             late = partial(self._carry_out_late, node_id, method, act)
             if self._chance.random() < 0.5:
-                self._late.append(late)
+                (self._late_snapshots if method == "save_snapshot" else self._late).append(late)
             else:
                 self._later(self._chance.random() * LATE_S, late)
         if fate in (CallOutcome.REQUEST_LOST, CallOutcome.ANSWER_LOST, CallOutcome.LATE):
@@ -168,8 +169,9 @@ class SimulatedStore(MemoryEngineState):
 
     def save_snapshot(self, claim: Claim, snapshot: StoredSnapshot) -> None:
         super().save_snapshot(claim, snapshot)
-        if self._late:
-            self._later(self._way_s(OPERATOR), self.deliver_late)
+        late, self._late_snapshots = self._late_snapshots, []
+        for act in late:
+            self._later(self._way_s(OPERATOR), act)
 
     def release(self, claim: Claim, by: int) -> None:
         if self.map().owners[claim.partition].epoch == claim.epoch:

@@ -425,7 +425,7 @@ MUTANTS = {
         "        if stored.snapshot is None or stored.snapshot.next_offset <= snapshot",
         "        stored = self._partitions[claim.partition]\n        if stored.snapshot is None or 0 <= snapshot",
         SNAPSHOTS,
-        seed=130,
+        seed=82,
         store="shared",
     ),
     "trim-before-the-snapshot-is-saved": Mutant(
