@@ -271,15 +271,15 @@ class StoreFlusher:
         if isinstance(outcome, AppendFenced):
             self._tell(self._on_fenced, lane.partition)
         else:
-            self._say_why(lane, "an append failed", outcome.error)
+            self._say_why(lane, "an append failed partition=%d error=%s", outcome.error)
             self._tell(self._on_failed, lane.partition, lane.log.high_watermark, outcome.error)
 
-    def _say_why(self, lane: _StoreLane, act: str, error: Exception) -> None:
+    def _say_why(self, lane: _StoreLane, line: str, error: Exception) -> None:
         """Log a reason that is another one than the last, but not all of those that change each time."""
         now_s = self._clock()
         if str(error) != lane.reason and now_s - lane.reason_s >= BETWEEN_REASONS_S:
             lane.reason, lane.reason_s = str(error), now_s
-            LOG.error("%s partition=%d error=%s", act, lane.partition, error)
+            LOG.error(line, lane.partition, error)
 
     async def _resolve(self, lane: _StoreLane, entries: list[Entry], counted: int) -> None:
         """Ask what became of an append until the store tells."""
@@ -297,7 +297,7 @@ class StoreFlusher:
                 LOG.exception("%s could not tell the outcome of an append; please report this", self._store.name)
                 outcome = AppendUnknown(error)
             if isinstance(outcome, AppendUnknown):
-                self._say_why(lane, "the outcome is still unknown", outcome.error)
+                self._say_why(lane, "the outcome is still unknown partition=%d error=%s", outcome.error)
         if self._lanes.get(lane.partition) is not lane:
             self.queued_bytes -= counted
             return
