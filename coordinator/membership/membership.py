@@ -220,7 +220,11 @@ class Membership:
         return is_renewed
 
     async def _renew_and_act(self) -> bool:
-        """Do so. Returns False if this process was stopped meanwhile: the map is old then. Raises LogStoreError."""
+        """Renew the lease and act on the map that this brings.
+
+        Returns False, and does not act, if this process was stopped meanwhile: the map is old then.
+        Raises LogStoreError.
+        """
         sent_s = self._clock()
         async with asyncio.timeout(self.lease.lease_s / 2):
             view = await self._directory.renew()

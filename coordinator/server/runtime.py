@@ -595,7 +595,7 @@ class Runtime:
     async def load(self, partition: int, *, use_snapshot: bool = True) -> None:
         """Read a partition that `core.load_begin` has unloaded, and serve it. The newest call for it wins.
 
-        The errors of others are ignored. Raises LogError, LogStoreError.
+        An error of a call that a newer one has replaced is ignored. Raises LogError, LogStoreError.
         """
         started = self.monotonic()
         load = self._loads[partition] = object()

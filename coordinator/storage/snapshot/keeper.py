@@ -96,7 +96,7 @@ class Snapshots:
         """Return a sentence about a partition that cannot be loaded, for messages."""
         return (
             f"{self.inspection(partition)} says what is damaged; then stop the daemon and run `coordinator log repair` "
-            f"on that directory"
+            "on that directory"
         )
 
     async def load(
