@@ -261,6 +261,20 @@ class KafkaClient:
         self._check(place, data.error_code)
         return data
 
+    async def fetch_records(self, place: TopicPlace, offset: int, max_bytes: int) -> bytes:
+        """Read at least one batch below the high watermark. Raises BrokerError, LogStoreError.
+
+        A new leader may have a lower high watermark for a short time and answers without a batch then.
+        """
+
+        async def act() -> bytes:
+            found = (await self.fetch(place, offset, max_bytes)).records
+            if not found:
+                raise BrokerError(ErrorCode.OFFSET_NOT_AVAILABLE)
+            return found
+
+        return await self.repeat(act)
+
     async def offset_at(self, place: TopicPlace, timestamp: int) -> int:
         """Return the offset at a timestamp, or at EARLIEST or LATEST; -1 if no record is so late.
 

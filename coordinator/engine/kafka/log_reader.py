@@ -26,13 +26,12 @@ from coordinator.engine.kafka.batches import (
 from coordinator.engine.kafka.client import (
     EARLIEST,
     LATEST,
-    BrokerError,
     KafkaClient,
     ProducerIdentity,
     TopicPlace,
 )
 from coordinator.storage.log_store import LogStoreError
-from protocol.error_codes import ErrorCode
+from protocol.errors import CorruptBatchError
 from protocol.record_batch import BatchHeader, iter_batches, read_header, verify
 
 ONE_BATCH: Final = 1  # a broker returns at least one whole batch
@@ -55,22 +54,14 @@ class CountedBatch(NamedTuple):
 async def raw_batches(
     client: KafkaClient, place: TopicPlace, from_offset: int, end_offset: int, chunk_bytes: int
 ) -> AsyncIterator[tuple[bytes, BatchHeader]]:
-    """Yield the batches below `end_offset` as they stand in the topic. Raises BrokerError, LogStoreError.
+    """Yield the batches below `end_offset` as they stand in the topic. None is left out.
 
-    `end_offset` is at most the high watermark. A new leader may have a lower one for a short time and answers without a
-    batch then: it is asked again until the time limit of the client, so that no batch is left out. Other work of the
-    event loop gets its turn every `SLICE_S`, whatever the caller does with the batches.
+    `end_offset` is at most the high watermark. Other work of the event loop gets its turn every `SLICE_S`, whatever the
+    caller does with the batches. Raises BrokerError, LogStoreError, CorruptBatchError.
     """
     while from_offset < end_offset:
         offset = from_offset
-
-        async def fetch() -> bytes:
-            found = (await client.fetch(place, offset, chunk_bytes)).records  # noqa: B023 - awaited at once
-            if not found:
-                raise BrokerError(ErrorCode.OFFSET_NOT_AVAILABLE)
-            return found
-
-        data = await client.repeat(fetch)
+        data = await client.fetch_records(place, offset, chunk_bytes)
         began = monotonic()
         for position, header in iter_batches(data):
             if header.base_offset >= end_offset:
@@ -84,7 +75,7 @@ async def raw_batches(
                     await asyncio.sleep(0)
                     began = monotonic()
         if from_offset == offset:
-            return
+            raise CorruptBatchError(f"{len(data)} bytes at offset {offset} are no whole batch")
 
 
 class LogReader:

@@ -22,7 +22,7 @@ from coordinator.storage.log_store import (
 )
 from coordinator.storage.offsets_log import error_code_of
 from protocol.error_codes import ErrorCode
-from tests.engine.kafka.scripted_broker import BROKERS, LOG, NO_LEADER, Refusal, ScriptedBroker, ScriptedNode
+from tests.engine.kafka.memory_cluster import BROKERS, LOG, NO_LEADER, MemoryCluster, MemoryClusterNode, Refusal
 from tests.support.log_store_kit import entries, entry, joined
 
 UNWRITTEN = [
@@ -37,28 +37,28 @@ UNWRITTEN = [
 
 
 @pytest.fixture
-def broker() -> ScriptedBroker:
-    return ScriptedBroker()
+def kafka() -> MemoryCluster:
+    return MemoryCluster()
 
 
 @pytest.fixture
-async def node(broker: ScriptedBroker) -> AsyncIterator[ScriptedNode]:
-    opened = await ScriptedNode.open(broker)
+async def node(kafka: MemoryCluster) -> AsyncIterator[MemoryClusterNode]:
+    opened = await MemoryClusterNode.open(kafka)
     yield opened
     await opened.close()
 
 
 @pytest.fixture
-async def claim(node: ScriptedNode) -> Claim:
+async def claim(node: MemoryClusterNode) -> Claim:
     return await node.store.claim(0, 0)
 
 
-async def append(node: ScriptedNode, claim: Claim, *row: Entry) -> AppendOutcome:
+async def append(node: MemoryClusterNode, claim: Claim, *row: Entry) -> AppendOutcome:
     (outcome,) = await node.store.append([(claim, row)])
     return outcome
 
 
-async def read(node: ScriptedNode) -> bytes:
+async def read(node: MemoryClusterNode) -> bytes:
     return b"".join([chunk async for chunk in node.store.batches(0, 0)])
 
 
@@ -74,19 +74,19 @@ def check_failed(outcome: AppendOutcome, sentence: str) -> None:
 
 @pytest.mark.parametrize("code", UNWRITTEN, ids=lambda code: code.name)
 async def test_a_refusal_before_the_write_fails_the_row(
-    broker: ScriptedBroker, node: ScriptedNode, claim: Claim, code: ErrorCode
+    kafka: MemoryCluster, node: MemoryClusterNode, claim: Claim, code: ErrorCode
 ) -> None:
-    broker.refusals.append(Refusal(code))
+    kafka.refusals.append(Refusal(code))
     check_failed(await append(node, claim, entry(0)), code.name)
     assert await append(node, claim, entry(0, salt=1)) == AppendDurable(1), "the next row takes its place"
     assert await append(node, claim, entry(1)) == AppendDurable(2)
     assert await read(node) == joined([entry(0, salt=1), entry(1)])
 
 
-async def test_a_refusal_says_what_to_do(broker: ScriptedBroker, node: ScriptedNode, claim: Claim) -> None:
-    broker.refusals.append(Refusal(ErrorCode.MESSAGE_TOO_LARGE))
+async def test_a_refusal_says_what_to_do(kafka: MemoryCluster, node: MemoryClusterNode, claim: Claim) -> None:
+    kafka.refusals.append(Refusal(ErrorCode.MESSAGE_TOO_LARGE))
     check_failed(await append(node, claim, entry(0)), "raise max.message.bytes of the topic")
-    broker.refusals.append(Refusal(ErrorCode.NOT_ENOUGH_REPLICAS))
+    kafka.refusals.append(Refusal(ErrorCode.NOT_ENOUGH_REPLICAS))
     check_failed(await append(node, claim, entry(0)), "start the brokers that are down")
 
 
@@ -102,11 +102,11 @@ async def test_a_refusal_says_what_to_do(broker: ScriptedBroker, node: ScriptedN
     ids=lambda code: code.name,
 )
 async def test_any_other_refusal_leaves_the_outcome_unknown(
-    broker: ScriptedBroker, node: ScriptedNode, claim: Claim, code: ErrorCode, is_written: bool
+    kafka: MemoryCluster, node: MemoryClusterNode, claim: Claim, code: ErrorCode, is_written: bool
 ) -> None:
     """Else the next row would get the same sequence number, and would be taken for a repetition of this one."""
     row = [entry(0)]
-    broker.refusals.append(Refusal(code, is_written))
+    kafka.refusals.append(Refusal(code, is_written))
     (outcome,) = await node.store.append([(claim, row)])
     assert isinstance(outcome, AppendUnknown)
     assert await node.store.resolve(claim, row) == AppendDurable(1)
@@ -118,41 +118,41 @@ async def test_any_other_refusal_leaves_the_outcome_unknown(
 
 
 async def test_a_row_fails_while_its_partition_has_no_leader(
-    broker: ScriptedBroker, node: ScriptedNode, claim: Claim
+    kafka: MemoryCluster, node: MemoryClusterNode, claim: Claim
 ) -> None:
-    broker.leader = NO_LEADER
+    kafka.leader = NO_LEADER
     node.client.forget_leader(LOG)
     check_failed(await append(node, claim, entry(0)), "check that the brokers run")
-    broker.leader = 1
+    kafka.leader = 1
     assert await append(node, claim, entry(0, salt=1)) == AppendDurable(1)
     assert await read(node) == joined([entry(0, salt=1)])
 
 
 async def test_a_row_fails_while_its_leader_takes_no_connection(
-    broker: ScriptedBroker, node: ScriptedNode, claim: Claim
+    kafka: MemoryCluster, node: MemoryClusterNode, claim: Claim
 ) -> None:
-    broker.leader = 1
-    broker.refusing.add(BROKERS[1])
+    kafka.leader = 1
+    kafka.refusing.add(BROKERS[1])
     node.client.forget_leader(LOG)
     check_failed(await append(node, claim, entry(0)), "refuses connections")
-    broker.refusing.clear()
+    kafka.refusing.clear()
     assert await append(node, claim, entry(0, salt=1)) == AppendDurable(1)
     assert await read(node) == joined([entry(0, salt=1)])
 
 
 async def test_a_row_that_may_be_written_does_not_fail(
-    broker: ScriptedBroker, node: ScriptedNode, claim: Claim
+    kafka: MemoryCluster, node: MemoryClusterNode, claim: Claim
 ) -> None:
     row = [entry(0)]
-    broker.refusals += [Refusal(ErrorCode.REQUEST_TIMED_OUT, is_written=True), Refusal(ErrorCode.NOT_ENOUGH_REPLICAS)]
+    kafka.refusals += [Refusal(ErrorCode.REQUEST_TIMED_OUT, is_written=True), Refusal(ErrorCode.NOT_ENOUGH_REPLICAS)]
     assert isinstance((await node.store.append([(claim, row)]))[0], AppendUnknown)
     assert isinstance(await node.store.resolve(claim, row), AppendUnknown)
-    broker.leader = NO_LEADER
+    kafka.leader = NO_LEADER
     assert isinstance(await node.store.resolve(claim, row), AppendUnknown)
-    broker.leader = 1
-    broker.refusing.add(BROKERS[1])
+    kafka.leader = 1
+    kafka.refusing.add(BROKERS[1])
     assert isinstance(await node.store.resolve(claim, row), AppendUnknown)
-    broker.refusing.clear()
+    kafka.refusing.clear()
     assert await node.store.resolve(claim, row) == AppendDurable(1)
 
 
@@ -199,16 +199,16 @@ def test_a_row_of_one_batch_is_encoded_at_once() -> None:
 
 
 async def test_a_row_is_encoded_once(
-    broker: ScriptedBroker, node: ScriptedNode, claim: Claim, monkeypatch: pytest.MonkeyPatch
+    kafka: MemoryCluster, node: MemoryClusterNode, claim: Claim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = count()
     monkeypatch.setattr(row_append, "wall_ms", lambda: next(times))
     row = entries(3)
-    broker.refusals += [Refusal(ErrorCode.REQUEST_TIMED_OUT)] * 3
+    kafka.refusals += [Refusal(ErrorCode.REQUEST_TIMED_OUT)] * 3
     assert isinstance((await node.store.append([(claim, row)]))[0], AppendUnknown)
     assert isinstance(await node.store.resolve(claim, row), AppendUnknown)
     assert isinstance(await node.store.resolve(claim, row), AppendUnknown)
     assert await node.store.resolve(claim, row) == AppendDurable(9)
-    assert len(broker.sent) == 4
-    assert len(set(broker.sent)) == 1
+    assert len(kafka.sent) == 4
+    assert len(set(kafka.sent)) == 1
     assert next(times) == 1

@@ -9,14 +9,14 @@ import pytest
 from coordinator.core.cluster import ClusterNode
 from coordinator.core.live_cluster import NodeState
 from coordinator.engine.kafka.cluster_state import end_key
-from tests.engine.kafka.scripted_broker import TOPICS, ScriptedBroker, ScriptedNode
+from tests.engine.kafka.memory_cluster import TOPICS, MemoryCluster, MemoryClusterNode
 from tests.support.eventually import eventually_async
 
 
 async def test_a_renewal_and_a_declaration_of_death_never_both_succeed() -> None:
     """The renewal before was written and not read back, so the node does not know that it was written."""
-    broker = ScriptedBroker()
-    node, other = await ScriptedNode.open(broker, 1), await ScriptedNode.open(broker, 2)
+    kafka = MemoryCluster()
+    node, other = await MemoryClusterNode.open(kafka, 1), await MemoryClusterNode.open(kafka, 2)
     await node.directory.renew()
     node.may_fetch.clear()
     with pytest.raises(TimeoutError):
@@ -26,9 +26,9 @@ async def test_a_renewal_and_a_declaration_of_death_never_both_succeed() -> None
     known = other.cluster.state.run(node.id, "run-1")
     assert known is not None
     known_beat = known.beat.number
-    written = len(broker.batches[TOPICS.nodes])
+    written = len(kafka.batches[TOPICS.nodes])
     renewal = asyncio.create_task(node.directory.renew())
-    await eventually_async(lambda: len(broker.batches[TOPICS.nodes]) > written, "the second beat is written")
+    await eventually_async(lambda: len(kafka.batches[TOPICS.nodes]) > written, "the second beat is written")
     await other.cluster.write(end_key(node.id, "run-1", "late"), {"beat": known_beat})
     node.may_fetch.set()
     assert (await renewal).nodes[node.id].state is NodeState.UP
@@ -39,8 +39,8 @@ async def test_a_renewal_and_a_declaration_of_death_never_both_succeed() -> None
 
 
 async def test_each_announcement_has_a_number_of_its_own() -> None:
-    broker = ScriptedBroker()
-    node = await ScriptedNode.open(broker, 1)
+    kafka = MemoryCluster()
+    node = await MemoryClusterNode.open(kafka, 1)
     first = node.cluster.state.run(1, "run-1")
     assert first is not None
     number = first.beat.number

@@ -58,7 +58,7 @@ class Refusal(NamedTuple):
     is_written: bool = False
 
 
-class ScriptedBroker:
+class MemoryCluster:
     """The cluster. Tests set its fields."""
 
     def __init__(self) -> None:
@@ -171,13 +171,13 @@ class _Connection:
 
     is_usable = True
 
-    def __init__(self, broker: ScriptedBroker, may_fetch: asyncio.Event | None) -> None:
-        self._broker = broker
+    def __init__(self, kafka: MemoryCluster, may_fetch: asyncio.Event | None) -> None:
+        self._cluster = kafka
         self._may_fetch = may_fetch
 
     async def call(self, request: Any, within_s: float) -> Any:
         async with asyncio.timeout(within_s):
-            answer = await self._broker.answer(request)
+            answer = await self._cluster.answer(request)
             if isinstance(request, FetchRequest) and self._may_fetch is not None:
                 await self._may_fetch.wait()
             return answer
@@ -186,22 +186,22 @@ class _Connection:
         self.is_usable = False
 
 
-class ScriptedNode:
-    """A node on a scripted broker, with a clock that the test moves. Create it with `open`."""
+class MemoryClusterNode:
+    """A node on such a cluster, with a clock that the test moves. Create it with `open`."""
 
-    def __init__(self, broker: ScriptedBroker, node_id: int, timeout_s: float) -> None:
+    def __init__(self, kafka: MemoryCluster, node_id: int, timeout_s: float) -> None:
         self.id = node_id
         self.now_s = 0.0
         self.may_fetch = asyncio.Event()
         self.may_fetch.set()
-        self.client = broker.client(timeout_s, self.may_fetch)
+        self.client = kafka.client(timeout_s, self.may_fetch)
         self.cluster = ClusterTopic(self.client, TOPICS.nodes, lambda: self.now_s)
         self.store = KafkaLogStore(self.client, TOPICS, self.cluster, node_id)
         self.directory = KafkaDirectory(self.cluster, self.store, lease_s=LEASE_S, heartbeat_s=1.0)
 
     @classmethod
-    async def open(cls, broker: ScriptedBroker, node_id: int = 1, *, timeout_s: float = 5.0) -> ScriptedNode:
-        node = cls(broker, node_id, timeout_s)
+    async def open(cls, kafka: MemoryCluster, node_id: int = 1, *, timeout_s: float = 5.0) -> MemoryClusterNode:
+        node = cls(kafka, node_id, timeout_s)
         node.cluster.start()
         await node.directory.announce(ClusterNode(node_id, "host", 1), f"run-{node_id}")
         return node
