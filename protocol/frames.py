@@ -27,10 +27,10 @@ class FrameError(DecodeError):
 class FrameReader:
     """The receiving half of one connection. After a FrameError it must not be fed again."""
 
-    __slots__ = ("_buffer", "_max_size", "_needed")
+    __slots__ = ("_buffer", "_needed", "max_size")
 
     def __init__(self, max_size: int) -> None:
-        self._max_size = max_size
+        self.max_size = max_size  # of one frame in bytes, without its length; may be changed between reads
         self._buffer = bytearray()  # the start of a frame that is not complete, length included
         self._needed = 0  # size of that frame, its length included, as far as known
 
@@ -54,8 +54,8 @@ class FrameReader:
         size = len(data)
         while size - position >= 4:
             (length,) = _LENGTH.unpack_from(data, position)
-            if not 0 <= length <= self._max_size:
-                raise FrameError(length, self._max_size, frames)
+            if not 0 <= length <= self.max_size:
+                raise FrameError(length, self.max_size, frames)
             start = position + 4
             end = start + length
             if end > size:
@@ -79,8 +79,8 @@ class FrameReader:
             if len(buffer) < 4:
                 return position
             (length,) = _LENGTH.unpack_from(buffer)
-            if not 0 <= length <= self._max_size:
-                raise FrameError(length, self._max_size, frames)
+            if not 0 <= length <= self.max_size:
+                raise FrameError(length, self.max_size, frames)
             self._needed = 4 + length
         end = position + self._needed - len(buffer)
         buffer += memoryview(data)[position:end]

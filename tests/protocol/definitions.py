@@ -24,6 +24,10 @@ RECORDS = ("OffsetCommitKey", "OffsetCommitValue", "GroupMetadataKey", "GroupMet
 NOT_DECLARED = ("ListClientMetricsResources", "ShareGroup")  # prefixes of names
 # Not in that folder: taken from the schemas of Kafka 4.4.0, and compared with a running Kafka by make conformance.
 PINNED_BY_HAND = (
+    "AlterClientQuotas",
+    "AlterUserScramCredentials",
+    "DescribeClientQuotas",
+    "DescribeUserScramCredentials",
     "ElectLeaders",
     "ListConfigResources",
     *(f"ConsumerGroup{name}Value" for name in ("Metadata", "PartitionMetadata", "MemberMetadata")),
@@ -135,6 +139,8 @@ class Field:
             return b"" if self.type == "bytes" else bytes(16)
         if self.type == "bool":
             return self.default == "true"
+        if self.type == "float64":
+            return float(self.default or "0")
         return int(self.default or "0", 0)
 
 

@@ -123,6 +123,7 @@ def compare(message: str, cls: type, fields: tuple[Field, ...], version: int) ->
 
 
 RENAMED = {
+    "EntryData": ("EntryResult",),
     "TopicPartition": ("TopicPartitions", "TargetPartitions"),
     "TopicPartitions": ("CurrentPartitions",),
     "TopicMetadata": ("SubscribedTopic",),

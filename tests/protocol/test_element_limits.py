@@ -46,6 +46,7 @@ def test_every_api_with_an_array_is_tested() -> None:
         ApiKey.EXPLAIN_GROUP,
         ApiKey.LIST_GROUP_FIGURES,
         ApiKey.DESCRIBE_OWNERS,
+        ApiKey.DESCRIBE_ACLS,
     }
 
 
