@@ -10,23 +10,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 from coordinator.config.environment import variable_of
+from coordinator.config.key import key as _key
+from coordinator.config.listeners import Endpoint, check_advertised, check_listeners, listeners_of, parse_listeners
+from coordinator.config.security import SecurityConfig, parse_authorizer
 from coordinator.config.values import (
     FILES,
     OFF,
     Address,
     ConfigError,
-    check_advertised,
     check_command,
     check_data_dir,
     check_engine,
     check_http,
     parse_address,
-    parse_listeners,
     parse_nodes,
     parse_parked_clients,
     parse_ports,
@@ -42,51 +43,21 @@ LOCAL: Final = "local"
 _DECIMAL: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?|\.[0-9]{1,9}")
 
 
-def _key(
-    default: Any,
-    help: str,
-    *,
-    ours: bool = False,
-    long: bool = False,
-    minimum: int | None = None,
-    maximum: int | None = None,
-    choices: tuple[str, ...] = (),
-    check: Callable[[str], object] | None = None,
-    shape: str = "",
-    secret: bool = False,
-) -> Any:
-    """Declare one key. `check` raises ConfigError for text of the right type with an invalid meaning.
-
-    `secret`: the value is not shown, as that of a password in Kafka.
-    """
-    facts = {
-        "help": help,
-        "ours": ours,
-        "long": long,
-        "minimum": minimum,
-        "maximum": maximum,
-        "choices": choices,
-        "check": check,
-        "shape": shape,
-        "secret": secret,
-    }
-    return field(default=default, metadata=facts, repr=not secret)
-
-
 @dataclass(frozen=True, slots=True)
-class Config:
+class Config(SecurityConfig):
     """All settings. `Config()` has the defaults; `sources.load` reads other values."""
 
     # --- node and addresses ---
     listeners: str = _key(
         "127.0.0.1:9092",
-        "Where clients connect: host:port or PLAINTEXT://host:port. No host means all interfaces, port 0 a free port.",
-        check=parse_listeners,
+        "Where clients connect: host:port, or NAME://host:port,... No host means all interfaces, port 0 a free port.",
+        check=check_listeners,
         shape="host:port",
     )
     advertised_listeners: str = _key(
         "",
-        "The address that clients are told to connect to. Empty: the address bound (on all interfaces, the host name).",
+        "The address that clients are told to connect to, for each listener. Empty: the address bound (on all "
+        "interfaces, the host name).",
         check=check_advertised,
         shape="host:port",
     )
@@ -191,6 +162,13 @@ class Config:
         "",
         "The secret that the console asks for before it removes a member; without one it only shows. Give it by file "
         "or environment, not on the command line.",
+        ours=True,
+        secret=True,
+    )
+    http_token: str = _key(
+        "",
+        "The secret that the HTTP port asks for, as a bearer token or as the password of any user, before it shows "
+        "anything but /healthz and /readyz. Empty: it asks for none.",
         ours=True,
         secret=True,
     )
@@ -740,15 +718,34 @@ class Config:
     is_http_given: bool = field(default=False, compare=False, repr=False)
     """True if a source set `http.listen`, False if it was left at its default."""
 
+    # --- not a key: settings of one listener ---
+    listener_settings: tuple[tuple[str, str, Any], ...] = field(default=(), repr=False)
+    """Name of the listener, attribute, value. Later ones take precedence."""
+
     # --- parsed values ---
     @property
+    def client_listeners(self) -> tuple[Endpoint, ...]:
+        return listeners_of(self.listeners, self.listener_security_protocol_map)
+
+    @property
     def listen_address(self) -> Address:
-        return parse_listeners(self.listeners)
+        """The address of the first listener."""
+        return next(iter(parse_listeners(self.listeners).values()))
+
+    @property
+    def advertised_addresses(self) -> dict[str, Address]:
+        """The advertised addresses by the name of the listener; the others advertise the bound address."""
+        return parse_listeners(self.advertised_listeners)
 
     @property
     def advertised_address(self) -> Address | None:
-        """The advertised address; None to advertise the bound address."""
-        return parse_listeners(self.advertised_listeners) if self.advertised_listeners else None
+        """The advertised address of the first listener; None to advertise the bound address."""
+        return self.advertised_addresses.get(next(iter(parse_listeners(self.listeners))))
+
+    def of_listener(self, name: str) -> Config:
+        """Return the settings as they are for one listener."""
+        own = {attribute: value for listener, attribute, value in self.listener_settings if listener == name}
+        return replace(self, **own) if own else self
 
     @property
     def node_addresses(self) -> dict[int, Address]:
@@ -779,6 +776,11 @@ class Config:
         return self.topics_storage == LOCAL or (self.topics_storage == AUTO and not self.is_shared)
 
     @property
+    def has_authorizer(self) -> bool:
+        """True if access rules are enforced."""
+        return parse_authorizer(self.authorizer_class_name)
+
+    @property
     def history_path(self) -> str:
         return self.history_dir or f"{self.log_dirs}/history"
 
@@ -801,6 +803,7 @@ class Key(NamedTuple):
     choices: tuple[str, ...]
     check: Callable[[str], object] | None
     shape: str
+    per_listener: bool
 
     @property
     def environment(self) -> str:
@@ -874,7 +877,8 @@ _TYPES: Final = {"int": "int", "float": "double", "bool": "boolean", "str": "str
 def keys() -> Mapping[str, Key]:
     """Return every key by its name, in the order of declaration."""
     table: dict[str, Key] = {}
-    for declared in fields(Config):
+    of_base = SecurityConfig.__dataclass_fields__
+    for declared in sorted(fields(Config), key=lambda each: each.name in of_base):  # the base class is last
         facts = dict(declared.metadata)
         if not facts:
             continue

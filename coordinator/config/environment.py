@@ -21,8 +21,15 @@ KAFKA_PREFIX: Final = "KAFKA_"
 _KUBERNETES_SERVICE_LINK: Final = re.compile(
     r"(COORDINATOR|KAFKA)_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP)(_.*)?)?)"
 )
-# Not settings of the daemon: the event loop to run on (cli/serve.py), and the server that other commands ask.
-_OTHER_VARIABLES: Final = frozenset({"COORDINATOR_EVENT_LOOP", "COORDINATOR_BOOTSTRAP_SERVER"})
+# Not settings of the daemon: the event loop to run on (cli/serve.py), and how other commands reach their server.
+_OTHER_VARIABLES: Final = frozenset(
+    {
+        "COORDINATOR_EVENT_LOOP",
+        "COORDINATOR_BOOTSTRAP_SERVER",
+        "COORDINATOR_COMMAND_CONFIG",
+        "COORDINATOR_USER_PASSWORD",
+    }
+)
 _UNDERSCORES: Final = re.compile("_{1,3}")
 _MEANING: Final = {"_": ".", "__": "_", "___": "-"}
 

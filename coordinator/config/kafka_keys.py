@@ -11,7 +11,6 @@ from typing import Final
 
 KAFKA_PREFIXES: Final = (
     "config.providers.",
-    "connection.failed.authentication.delay.",
     "controller.",
     "group.consumer.",
     "group.share.",
@@ -39,13 +38,13 @@ KAFKA_PREFIXES: Final = (
 
 KAFKA_KEYS: Final = frozenset(
     """
-    advertised.host.name advertised.port allow.everyone.if.no.acl.found alter.config.policy.class.name
+    advertised.host.name advertised.port alter.config.policy.class.name
     alter.config.policy.kafka.class.name alter.log.dirs.replication.quota.window.num
     alter.log.dirs.replication.quota.window.size.seconds
-    authorizer.class.name auto.include.jmx.reporter auto.leader.rebalance.enable background.threads
+    auto.include.jmx.reporter auto.leader.rebalance.enable background.threads
     broker.heartbeat.interval.ms broker.id.generation.enable broker.rack broker.session.timeout.ms
     client.quota.callback.class client.quota.max.throttle.time.ms compression.gzip.level compression.lz4.level
-    compression.type compression.zstd.level config.providers connections.max.reauth.ms
+    compression.type compression.zstd.level config.providers
     controlled.shutdown.enable controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms
     create.topic.policy.class.name default.replication.factor delegation.token.expiry.check.interval.ms
     delegation.token.expiry.time.ms delegation.token.master.key delegation.token.max.lifetime.ms
@@ -53,7 +52,7 @@ KAFKA_KEYS: Final = frozenset(
     early.start.listeners eligible.leader.replicas.enable fetch.purgatory.purge.interval.requests
     group.coordinator.append.linger.ms group.coordinator.new.enable group.coordinator.rebalance.protocols
     group.coordinator.threads host.name initial.broker.registration.timeout.ms internal.metadata.delete.delay.millis
-    kafka.metrics.polling.interval.secs kafka.metrics.reporters listener.security.protocol.map
+    kafka.metrics.polling.interval.secs kafka.metrics.reporters
     log.cleaner.backoff.ms log.cleaner.dedupe.buffer.size log.cleaner.enable log.cleaner.io.buffer.load.factor
     log.cleaner.io.buffer.size log.cleaner.io.max.bytes.per.second log.cleaner.threads
     log.cleanup.policy log.delete.delay.ms log.dir.failure.timeout.ms
@@ -70,7 +69,7 @@ KAFKA_KEYS: Final = frozenset(
     producer.purgatory.purge.interval.requests queued.max.requests request.timeout.ms
     reserved.broker.max.id security.inter.broker.protocol security.providers server.max.startup.time.ms
     socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms socket.listen.backlog.size
-    socket.receive.buffer.bytes socket.send.buffer.bytes super.users unclean.leader.election.enable
+    socket.receive.buffer.bytes socket.send.buffer.bytes unclean.leader.election.enable
     unclean.leader.election.interval.ms unstable.api.versions.enable unstable.feature.versions.enable
     """.split()  # noqa: SIM905 - one name per line would be ninety lines
 )

@@ -11,14 +11,18 @@ Pure: text and mappings in, a frozen `Config` out. The command line reads the fi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from coordinator.config.config import OTHER_NAMES, WHOLE_NUMBER, Config, keys
-from coordinator.config.environment import setting_variables
+from coordinator.config.environment import setting_variables, variable_of
 from coordinator.config.kafka_keys import KAFKA_KEYS, KAFKA_PREFIXES
+from coordinator.config.listener_checks import check_listeners_together
 from coordinator.config.profiles import profile_values
 from coordinator.config.properties import PropertiesError, parse_properties
+from coordinator.config.security import MECHANISMS
 from coordinator.config.values import ConfigError
+
+LISTENER_PREFIX: Final = "listener.name."
 
 
 def load(
@@ -40,6 +44,7 @@ def load(
     values: dict[str, Any] = {}
     unused: list[str] = []
     unused_variables: list[str] = []
+    of_listeners: list[tuple[str, str, Any]] = []
 
     def take(entries: Iterable[tuple[str, str, str]]) -> None:
         """Read one source of (key, text, place). Within a source a key takes precedence over its other names."""
@@ -47,7 +52,10 @@ def load(
         converted: dict[str, tuple[int, Any]] = {}
         for name, text, where in entries:
             try:
-                _take_one(name, text, exact, converted, unused)
+                if name.startswith(LISTENER_PREFIX):
+                    _take_of_listener(name, text, of_listeners, unused)
+                else:
+                    _take_one(name, text, exact, converted, unused)
             except ConfigError as error:
                 raise ConfigError(f"{error} ({where})") from None
         values.update({attribute: value for attribute, (_, value) in converted.items()})
@@ -68,7 +76,7 @@ def load(
         warn(f"ignored settings of Kafka's that mean nothing here: {', '.join(sorted(set(unused)))}")
     if unused_variables and warn is not None:
         warn(f"ignored variables in the environment that name no setting: {', '.join(unused_variables)}")
-    config = Config(**values, is_http_given="http_listen" in values)
+    config = Config(**values, is_http_given="http_listen" in values, listener_settings=tuple(of_listeners))
     check_together(config)
     return config
 
@@ -100,6 +108,18 @@ def _take_one(
     raise ConfigError(f"there is no setting {name!r}; {_nearest(name)}")
 
 
+def _take_of_listener(name: str, text: str, taken: list[tuple[str, str, Any]], unused: list[str]) -> None:
+    """Take `listener.name.NAME.KEY`, or `listener.name.NAME.MECHANISM.KEY`; Kafka writes both names in lower case."""
+    listener, _, rest = name.removeprefix(LISTENER_PREFIX).partition(".")
+    mechanism, _, behind = rest.partition(".")
+    for candidate in (rest, behind if mechanism.upper() in MECHANISMS else ""):
+        key = keys().get(candidate)
+        if key is not None and key.per_listener:
+            taken.append((listener.upper(), key.attribute, key.parse(text)))
+            return
+    unused.append(name)
+
+
 def _nearest(name: str) -> str:
     from difflib import get_close_matches  # imported late, since only a mistake needs it
 
@@ -127,7 +147,17 @@ def _from_overrides(overrides: Iterable[str]) -> Iterable[tuple[str, str, str]]:
         if not separator:
             shown = "KEY VALUE" if may_hold_password else repr(override)
             raise ConfigError(f"--override {shown} has no value; write --override key=value")
+        if _is_secret(name):
+            raise ConfigError(
+                f"--override {name}=... shows a secret to everyone who lists processes; write it into the file of "
+                f"--config, or into the environment as {variable_of(name)}"
+            )
         yield name, text, f"--override {name}=..." if may_hold_password else f"--override {override}"
+
+
+def _is_secret(name: str) -> bool:
+    key = keys().get(name) or keys().get(name.removeprefix(LISTENER_PREFIX).partition(".")[2])
+    return key is not None and key.type == "password"
 
 
 def check_together(config: Config) -> None:
@@ -147,6 +177,7 @@ def check_together(config: Config) -> None:
             f"queued.max.request.bytes ({config.queued_max_request_bytes}) is below socket.request.max.bytes "
             f"({config.socket_request_max_bytes}), so such a request could never arrive; raise the first"
         )
+    check_listeners_together(config)
     nodes = config.node_addresses
     if nodes and config.node_id not in nodes:
         raise ConfigError(

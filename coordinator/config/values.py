@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 MAX_NODE_ID: Final = 2**23 - 2  # in cluster.nodes; each node has its own range of producer ids (core/cluster.py)
 OFF: Final = "off"
+ALL_INTERFACES: Final = ("0.0.0.0", "::")
 FILES: Final = "files"
 ENGINES: Final = ("postgresql", "postgres", "kafka")
 _ENGINE_SHAPES: Final = "postgresql://host:5432/database or kafka://host:9092/topic"
@@ -65,15 +66,6 @@ def parse_address(text: str) -> Address:
     return Address(host[1:-1] if bracketed else host or "0.0.0.0", int(port))
 
 
-def parse_listeners(text: str) -> Address:
-    """Parse Kafka's list of listeners: entries named CONTROLLER are ignored, and exactly one other is required."""
-    entries = [entry.strip() for entry in text.split(",") if entry.strip()]
-    served = [entry for entry in entries if not entry.upper().startswith("CONTROLLER://")]
-    if len(served) != 1:
-        raise ConfigError(f"{text!r} names {len(served)} listeners, but exactly one is served; write one host:port")
-    return parse_address(served[0])
-
-
 def parse_topics(text: str, default_partitions: int = 1) -> dict[str, int]:
     """Parse `orders:12,payments:3` into a dict from topic to number of partitions; the number may be left out."""
     topics: dict[str, int] = {}
@@ -105,7 +97,7 @@ def parse_nodes(text: str) -> dict[int, Address]:
         if not separator or not re.fullmatch("[0-9]{1,9}", number) or int(number) > MAX_NODE_ID:
             raise ConfigError(f"{entry!r} must be a node id of 0 to {MAX_NODE_ID} and an address, as in 1@host:9092")
         address = parse_address(where)
-        if address.host in ("0.0.0.0", "::") or not address.port:
+        if address.host in ALL_INTERFACES or not address.port:
             raise ConfigError(f"{entry!r} has no address that others can connect to; write a host and a port")
         if int(number) in nodes or address in nodes.values():
             raise ConfigError(f"{entry!r} repeats an id or an address of another entry; each node has its own")
@@ -149,13 +141,6 @@ def parse_ports(text: str) -> list[int]:
     if len(set(map(int, entries))) != len(entries):
         raise ConfigError(f"{text!r} has a port twice; each worker has its own")
     return [int(entry) for entry in entries]
-
-
-def check_advertised(text: str) -> None:
-    if text and parse_listeners(text).host in ("0.0.0.0", "::"):
-        raise ConfigError(
-            f"{text!r} is no address that a client can connect to; advertise a host name or an IP address"
-        )
 
 
 def check_http(text: str) -> None:

@@ -147,8 +147,7 @@ MISTAKES = [
     ("log.flush.policy=often", "log.flush.policy must be sync or interval or never, not 'often'"),
     ("listeners=9092", "listeners: '9092' is not an address; write host:port, for example 127.0.0.1:9092"),
     ("listeners=a:99999", "listeners: 'a:99999' is not an address; write host:port, for example 127.0.0.1:9092"),
-    ("listeners=SSL://a:1", "listeners: 'SSL://a:1' asks for the protocol SSL, but only PLAINTEXT is served"),
-    ("listeners=a:1,b:2", "listeners: 'a:1,b:2' names 2 listeners, but exactly one is served; write one host:port"),
+    ("listeners=a:1,b:2", "listeners: 'b:2' is a second listener named PLAINTEXT; give each a name of its own"),
     ("advertised.listeners=:9092", "advertised.listeners: ':9092' is no address that a client can connect to"),
     ("cluster.nodes=1", "cluster.nodes: '1' must be a node id of 0 to 8388606 and an address, as in 1@host:9092"),
     ("cluster.nodes=8388607@a:1", "cluster.nodes: '8388607@a:1' must be a node id of 0 to 8388606"),
@@ -362,7 +361,8 @@ def test_a_finer_unit_takes_precedence_over_a_coarser_one_of_the_same_source() -
 def test_no_name_is_both_a_setting_and_an_ignored_name() -> None:
     understood = {*keys(), *OTHER_NAMES}
     assert understood & KAFKA_KEYS == set()
-    assert [name for name in understood if name.startswith(KAFKA_PREFIXES)] == []
+    partly = ("sasl.", "ssl.")  # families of which some are served
+    assert [name for name in understood if name.startswith(KAFKA_PREFIXES) and not name.startswith(partly)] == []
 
 
 @pytest.mark.parametrize(
@@ -498,7 +498,7 @@ def test_a_limit_below_one_whole_request_is_refused_with_both_names() -> None:
 
 
 def test_a_secret_is_not_shown() -> None:
-    config = load(overrides=["test.verbs.token=s3cret"])
+    config = load("test.verbs.token=s3cret")
     assert config.test_verbs_token == "s3cret"
     assert "s3cret" not in repr(config)
     assert keys()["test.verbs.token"].type == "password"

@@ -7,12 +7,13 @@ core and log are compared. A request that is answered twice, or a fault that the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from coordinator.config.config import Config
 from coordinator.core.cluster import Cluster as Nodes
+from coordinator.core.cluster import ClusterNode
 from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Effects, Producer, Ticket
 from coordinator.core.events.model import AnyEvent, Rebalance
@@ -127,6 +128,9 @@ class Cluster:
     def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
         for _ in steps:
             pass
+
+    def seen_by(self, ticket: Ticket) -> Callable[[ClusterNode], ClusterNode]:
+        return lambda node: node
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         call: Call = ticket.session

@@ -66,6 +66,10 @@ class Daemon:
         return f"127.0.0.1:{self.port}"
 
     @property
+    def listen(self) -> str:
+        return self.address
+
+    @property
     def process(self) -> subprocess.Popen[bytes]:
         assert self._process is not None
         return self._process
@@ -79,7 +83,7 @@ class Daemon:
         return self.process.pid
 
     def command(self) -> list[str]:
-        command = [sys.executable, "-m", "coordinator", "serve", "--listen", self.address, *self._http]
+        command = [sys.executable, "-m", "coordinator", "serve", "--listen", self.listen, *self._http]
         command += ["--port-file", str(self.port_file), "--data-dir", str(self.data_dir)]
         for override in self._overrides:
             command += ["--override", override]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.config.config import Config
-from coordinator.core.cluster import Cluster, ClusterIdentity
+from coordinator.core.cluster import Cluster, ClusterIdentity, ClusterNode
 from coordinator.core.effects import Ticket
 from coordinator.core.topics.effects import DeletedPartitions, TopicEffects
 from coordinator.core.topics.topics import Topics
@@ -76,6 +76,9 @@ class _Node:
         return ClusterIdentity(
             self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions
         )
+
+    def seen_by(self, ticket: Ticket) -> Callable[[ClusterNode], ClusterNode]:
+        return lambda node: node
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         ticket.session.answer(ticket, response)

@@ -8,12 +8,12 @@ fail (`fail_appends`, `fail_changes`), and so decide when the disk is done. A se
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import Any
 
 from coordinator.config.config import Config
-from coordinator.core.cluster import Cluster, ClusterIdentity
+from coordinator.core.cluster import Cluster, ClusterIdentity, ClusterNode
 from coordinator.core.effects import Ticket
 from coordinator.core.topics.effects import (
     MAX_TIMESTAMP,
@@ -96,6 +96,9 @@ class TopicsWorld:
         return 1_700_000_000_000 + self.now_ms
 
     # what handlers use
+
+    def seen_by(self, ticket: Ticket) -> Callable[[ClusterNode], ClusterNode]:
+        return lambda node: node
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         if ticket in self.answers:

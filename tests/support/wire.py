@@ -11,11 +11,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 import struct
 from collections import deque
 from types import TracebackType
 from typing import Any
 
+from coordinator.security.sasl_client import log_in
 from protocol import client
 from protocol.client import decode_response as decode_answer
 from protocol.codec import api_key_of
@@ -47,9 +49,37 @@ class Wire:
         self._task = asyncio.create_task(self._read_answers())
 
     @classmethod
-    async def connect(cls, port: int, *, client_id: str | None = "wire", host: str = "127.0.0.1") -> Wire:
-        reader, writer = await asyncio.open_connection(host, port, limit=1 << 26)
-        return cls(reader, writer, client_id)
+    async def connect(
+        cls,
+        port: int,
+        *,
+        client_id: str | None = "wire",
+        host: str = "127.0.0.1",
+        tls: ssl.SSLContext | None = None,
+        login: tuple[str, str, str] | None = None,
+    ) -> Wire:
+        """Connect, over TLS if there is a context, and log in by (mechanism, user, password) if that is given."""
+        reader, writer = await asyncio.open_connection(host, port, limit=1 << 26, ssl=tls)
+        wire = cls(reader, writer, client_id)
+        if login is not None:
+            await wire.log_in(*login)
+        return wire
+
+    async def log_in(self, mechanism: str, user: str, password: str) -> int:
+        """Log in; returns for how many ms the login lasts."""
+        steps = log_in(mechanism, user, password, "nonce")
+        answer: Any = None
+        try:
+            while True:
+                request = steps.send(answer)
+                answer = await self.request(request, 1)
+        except StopIteration as end:
+            return int(end.value)
+
+    def certificate(self) -> bytes:
+        """Return the certificate of the server, as DER."""
+        found: bytes = self._writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        return found
 
     async def __aenter__(self) -> Wire:
         return self

@@ -1,0 +1,73 @@
+"""Checks of the settings of listeners against each other, before anything is opened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordinator.config.listeners import HTTP
+from coordinator.config.security import OAUTHBEARER, parse_mechanisms
+from coordinator.config.values import ConfigError
+
+if TYPE_CHECKING:
+    from coordinator.config.config import Config
+    from coordinator.config.listeners import Endpoint
+
+
+def check_listeners_together(config: Config) -> None:
+    """Raise ConfigError if the settings of the listeners contradict each other, or if one is incomplete."""
+    listeners = config.client_listeners
+    names = [each.name for each in listeners]
+    for name in config.advertised_addresses:
+        if name not in names:
+            raise ConfigError(
+                f"advertised.listeners has {name}, which listeners does not have; name it there, or remove it here"
+            )
+    for name, _, _ in config.listener_settings:
+        if name not in (*names, HTTP):
+            raise ConfigError(
+                f"a setting begins with listener.name.{name.lower()}, and listeners has no {name}; correct the name"
+            )
+    if HTTP in names:
+        raise ConfigError("a listener is named HTTP, which is the name of http.listen; give it another name")
+    for listener in listeners:
+        _check_one(listener, config.of_listener(listener.name))
+    is_plain = len(listeners) == 1 and not (listeners[0].has_tls or listeners[0].has_sasl or config.has_authorizer)
+    if not is_plain and (config.workers > 1 or config.cluster_nodes or config.is_shared):
+        raise ConfigError(
+            "several listeners, TLS, SASL and access rules are served by a node alone with one process so far; remove "
+            "workers, cluster.nodes and log.engine, or serve one PLAINTEXT listener without access rules"
+        )
+
+
+def _check_one(listener: Endpoint, config: Config) -> None:
+    if listener.has_tls and not (config.ssl_keystore_location or config.ssl_keystore_key):
+        raise ConfigError(
+            f"the listener {listener.name} has TLS and no key; set ssl.keystore.location to a PEM file with the "
+            "private key and its certificate chain"
+        )
+    if not listener.has_sasl:
+        return
+    mechanisms = parse_mechanisms(config.sasl_enabled_mechanisms)
+    if not mechanisms:
+        raise ConfigError(
+            f"the listener {listener.name} has SASL and no mechanism; set sasl.enabled.mechanisms, as SCRAM-SHA-512"
+        )
+    if OAUTHBEARER in mechanisms:
+        _check_tokens(listener, config)
+
+
+def _check_tokens(listener: Endpoint, config: Config) -> None:
+    if not config.sasl_oauthbearer_jwks_endpoint_url:
+        raise ConfigError(
+            f"the listener {listener.name} takes tokens (OAUTHBEARER) and has no keys for them; set "
+            "sasl.oauthbearer.jwks.endpoint.url"
+        )
+    for name in ("audience", "issuer"):
+        if not (
+            getattr(config, f"sasl_oauthbearer_expected_{name}")
+            or getattr(config, f"sasl_oauthbearer_allow_unverified_{name}")
+        ):
+            raise ConfigError(
+                f"the listener {listener.name} would take tokens of any {name}; set sasl.oauthbearer.expected.{name} "
+                f"(or sasl.oauthbearer.allow.unverified.{name}=true, which is not secure)"
+            )

@@ -1,0 +1,1 @@
+"""Principals, and the ways to prove one: TLS, SASL, credentials."""

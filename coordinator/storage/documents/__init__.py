@@ -1,0 +1,1 @@
+"""Small documents of a node in its data directory: users, access rules, quotas."""
