@@ -20,6 +20,7 @@ LAYERS = (
     "coordinator.version",
     "coordinator.config",
     "coordinator.processes",
+    "coordinator.security",
     "coordinator.core.purgatory",
     "coordinator.core",
     "coordinator.explain",
@@ -56,6 +57,12 @@ PURE = (
     "coordinator.metrics.group_figures",
     *(f"coordinator.console.{name}" for name in ("facts", "lag", "listing", "model", "names", "owners", "ribbon")),
     "coordinator.metrics.histogram",
+    "coordinator.security.acl",
+    *(f"coordinator.security.{name}" for name in ("authenticator", "client_settings", "credentials", "jaas")),
+    *(f"coordinator.security.{name}" for name in ("mechanisms", "oauthbearer", "plain", "principal")),
+    *(f"coordinator.security.{name}" for name in ("principal_mapping", "sasl_client", "sasl_server", "scram")),
+    "coordinator.security.scram_changes",
+    "coordinator.security.quotas",
     "coordinator.membership.lease",
     "coordinator.compaction.rules",
     "coordinator.compaction.eligibility",
@@ -74,7 +81,14 @@ IMPURE = frozenset({"asyncio", "os", "random", "secrets", "select", "selectors",
 IMPURE |= {"subprocess", "threading", "time", "uuid", "uvloop"}
 IMPURE_ALLOWED = {"protocol.generate": {"os"}}  # it writes the generated codecs, at build time
 
-EXTRAS = frozenset(["aiokafka", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "rich"])
+EXTRAS = frozenset(["aiokafka", "cryptography", "jwt", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "rich"])
+
+# Modules that import an extra late, and say what to install.
+OPTIONAL = {
+    "coordinator.security.jwks": "the keys of tokens",
+    "coordinator.security.key_store": "key stores of the type PKCS12",
+    "coordinator.security.token_validator": "tokens",
+}
 
 # Modules that name pyspark and are not called spark_*.
 PYSPARK = {
@@ -98,6 +112,9 @@ ON_DISK = {
     "meta.properties": "coordinator.storage.file_names",
     "live-state": "coordinator.storage.file_names",
     "topics.json": "coordinator.storage.file_names",
+    "users.json": "coordinator.storage.file_names",
+    "acls.json": "coordinator.storage.file_names",
+    "quotas.json": "coordinator.storage.file_names",
 }
 
 
@@ -185,6 +202,8 @@ def test_the_daemon_and_its_children_need_nothing_of_the_extras(start: str) -> N
     waiting = [start]
     while waiting:
         module = waiting.pop()
+        if module in OPTIONAL:  # it says what to install
+            continue
         assert not imports(module) & EXTRAS, f"{start} reaches {module}, by {came_from[module]}"
         for name in ours(module) - came_from.keys():
             came_from[name] = f"{came_from[module]} -> {name}"

@@ -13,6 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from coordinator.core.group.parked_heartbeat import ParkedRequest
 
 
@@ -36,6 +38,7 @@ class Ticket:
     """
 
     __slots__ = (
+        "amend",
         "api_key",
         "client_host",
         "client_id",
@@ -61,6 +64,7 @@ class Ticket:
         client_software: ClientSoftware = UNKNOWN_SOFTWARE,
     ) -> None:
         self.session = session
+        self.amend: Callable[[Any], Any] | None = None  # completes the answer, for the API layer (access rules)
         self.api_key = api_key
         self.version = version
         self.correlation_id = correlation_id

@@ -14,11 +14,14 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Final
 
-from coordinator.config.values import Address
+from coordinator.config.listeners import HTTP
+from coordinator.config.values import Address, is_loopback
+from coordinator.processes.wall_clock import wall_ms
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
     from coordinator.http.parts import HttpParts
+    from coordinator.security.tls_listener import TlsListener
 
 LOG: Final = logging.getLogger("coordinator.http")
 
@@ -32,8 +35,9 @@ class HttpPortError(Exception):
 class HttpPort:
     """`start` binds and serves in the background, `close` ends it."""
 
-    def __init__(self, address: Address, config: Config, parts: HttpParts) -> None:
+    def __init__(self, address: Address, config: Config, parts: HttpParts, tls: TlsListener | None = None) -> None:
         self._address = address
+        self._tls = tls
         self._config = config
         self._parts = parts
         self.bound = ""  # host:port, once it serves
@@ -73,7 +77,7 @@ class HttpPort:
             from coordinator.http.service import serve  # late: see above
 
             try:
-                asyncio.run(serve(listening, closing, self._config, self._parts))
+                asyncio.run(serve(listening, closing, self._config, self._parts, self._tls))
             except Exception:
                 LOG.exception("the HTTP port failed; it serves no more, restart the daemon to open it again")
 
@@ -83,7 +87,7 @@ def open_http(config: Config, parts: HttpParts) -> HttpPort | None:
     address = config.http_address
     if address is None:
         return None
-    server = HttpPort(address, config, parts)
+    server = HttpPort(address, config, parts, _tls_of(config))
     try:
         host, port = server.start()
     except OSError as error:
@@ -99,4 +103,24 @@ def open_http(config: Config, parts: HttpParts) -> HttpPort | None:
         )
         return None
     LOG.info("http listen=%s:%d", host, port)
+    if not config.http_token and not is_loopback(host):
+        LOG.warning(
+            "the HTTP port %s:%d shows groups and their members to every machine that reaches it; set http.token",
+            host,
+            port,
+        )
     return server
+
+
+def _tls_of(config: Config) -> TlsListener | None:
+    """Return the TLS of the port; None if `listener.name.http.ssl.*` gives it no key. Raises HttpPortError."""
+    own = config.of_listener(HTTP)
+    if own is config or not (own.ssl_keystore_location or own.ssl_keystore_key):
+        return None
+    from coordinator.security.tls_listener import TlsListener  # late: rarely needed
+    from coordinator.security.tls_settings import TlsError
+
+    try:
+        return TlsListener(HTTP, own, wall_ms)
+    except TlsError as error:
+        raise HttpPortError(f"listener.name.http: {error}") from None

@@ -11,8 +11,10 @@ import asyncio
 import contextlib
 import logging
 import threading
+from base64 import b64decode
 from collections.abc import Awaitable, Callable
 from functools import partial
+from hmac import compare_digest
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -36,12 +38,14 @@ INDEX: Final = (
     "/api/      the console's answers as JSON\n"
 )
 NOT_STORED: Final = {"Cache-Control": "no-store"}
+OPEN_PATHS: Final = frozenset(("/healthz", "/readyz"))
+VERBS: Final = "/test/"
 NO_VERBS: Final = b'{"error":"no verbs here; start with --profile test"}'
 
 
 def application(config: Config, parts: HttpParts) -> web.Application:
     """Return the application: probes, metrics, verbs, and the console if there is one."""
-    app = web.Application(middlewares=[_faults])
+    app = web.Application(middlewares=[_faults, *([Guard(config).check] if config.http_token else [])])
     probes = Probes(parts)
     app.router.add_get("/healthz", probes.healthz)
     app.router.add_get("/readyz", probes.readyz)
@@ -75,6 +79,40 @@ async def _faults(
     except Exception:
         LOG.exception("an HTTP request for %.200r failed; please report this", request.path)
         return web.Response(text="the request failed; the daemon's log says why\n", status=500, headers=NOT_STORED)
+
+
+class Guard:
+    """Asks for http.token. That of the console's changes, which is worth more, is taken as well."""
+
+    def __init__(self, config: Config) -> None:
+        self._tokens = [each.encode() for each in (config.http_token, config.http_admin_token) if each]
+
+    @web.middleware
+    async def check(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """Refuse a request without a token. Probes need none, and verbs have one of their own."""
+        is_open = request.path in OPEN_PATHS or request.path.startswith(VERBS)
+        if is_open or self._is_right(request.headers.get("Authorization", "")):
+            return await handler(request)
+        return web.Response(
+            text="send http.token: as the header `Authorization: Bearer TOKEN`, or as the password of any user\n",
+            status=HTTPStatus.UNAUTHORIZED,
+            headers=NOT_STORED | {"WWW-Authenticate": 'Basic realm="coordinator", charset="UTF-8"'},
+        )
+
+    def _is_right(self, header: str) -> bool:
+        scheme, _, given = header.partition(" ")
+        token = given.encode("utf-8", "surrogateescape")
+        if scheme.lower() == "basic":
+            try:
+                token = b64decode(token, validate=True).partition(b":")[2]
+            except ValueError:
+                return False
+        elif scheme.lower() != "bearer":
+            return False
+        found = [compare_digest(token, each) for each in self._tokens]  # all, so that the time is the same
+        return any(found)
 
 
 class Probes:

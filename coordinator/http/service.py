@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -22,6 +23,7 @@ from coordinator.http.routes import application
 if TYPE_CHECKING:
     from coordinator.config.config import Config
     from coordinator.http.parts import HttpParts
+    from coordinator.security.tls_listener import TlsListener
 
 LOG: Final = logging.getLogger("coordinator.http")
 
@@ -32,7 +34,9 @@ ACCEPTED_S: Final = 0.005  # after which a new connection is counted: asyncio ac
 HANDLED_S: Final = 0.5  # that a stop waits for answers
 
 
-async def serve(listening: socket.socket, closing: socket.socket, config: Config, parts: HttpParts) -> None:
+async def serve(
+    listening: socket.socket, closing: socket.socket, config: Config, parts: HttpParts, tls: TlsListener | None = None
+) -> None:
     """Serve until `closing` can be read."""
     loop = asyncio.get_running_loop()
     bounds = Bounds(config.http_max_connections)
@@ -56,13 +60,27 @@ async def serve(listening: socket.socket, closing: socket.socket, config: Config
         loop.call_later(ACCEPTED_S, bounds.make_room, server)
         return server()
 
-    listener = await loop.create_server(accept, sock=listening)
+    listener = await loop.create_server(accept, sock=listening, ssl=None if tls is None else _newest_context(tls))
+    renewing = None if tls is None else loop.create_task(tls.renew())
     try:
         async with bounds.sweeping(server):
             await loop.sock_recv(closing, 1)
     finally:
         listener.close()
+        if renewing is not None:
+            renewing.cancel()
         await runner.cleanup()
+
+
+def _newest_context(tls: TlsListener) -> ssl.SSLContext:
+    """Return a context that hands each handshake over to the newest one of `tls`."""
+    first = tls.context
+
+    def choose(handshake: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
+        handshake.context = tls.context
+
+    first.sni_callback = choose
+    return first
 
 
 class Bounds:

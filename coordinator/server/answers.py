@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from coordinator.server.dispatch import Route
 
+BARE_TOKEN: Final = -1  # the version of a login without headers (SaslHandshake 0)
 _SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
 
 
@@ -35,6 +36,7 @@ class Slot(Ticket):
     ) -> None:
         # One call and one allocation for each request: the attributes of Ticket are set here, too.
         self.session = session
+        self.amend = None
         self.api_key = api_key
         self.version = version
         self.correlation_id = correlation_id
@@ -56,11 +58,15 @@ class Slot(Ticket):
 def encode(slot: Slot, response: Any) -> bytes | Iterator[bytes]:
     """Return the frame of an answer, or, if it is long, an iterator over the pieces of its body."""
     route = slot.route
+    if slot.version == BARE_TOKEN:
+        return len(response).to_bytes(4, "big") + bytes(response)
     if route is None:  # an ApiVersions of a version that is not served
         body = codec.encode_response(response, slot.version)
         return _SIZE_AND_CORRELATION.pack(4 + len(body), slot.correlation_id) + body
     if isinstance(response, bytes):  # the answer to a recognised commit, which was encoded before
         return frame(slot, route, response)
+    if slot.amend is not None:
+        response = slot.amend(response)
     if slot.throttle_ms:
         response.throttle_time_ms = slot.throttle_ms
     if route.amplifies or slot.is_long:

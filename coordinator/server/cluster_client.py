@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.cluster import ClusterNode
-from coordinator.server.peer_connection import LinkError, PeerConnection
+from coordinator.server.peer_connection import LinkError, Login, PeerConnection
 from protocol.error_codes import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -33,19 +33,26 @@ TROUBLE: Final = (OSError, LinkError)  # TimeoutError is an OSError
 class ClusterClient:
     """The nodes of one cluster. Every call may raise one of TROUBLE."""
 
-    def __init__(self, bootstrap: Callable[[], Sequence[Address]]) -> None:
+    def __init__(self, bootstrap: Callable[[], Sequence[Address]], login: Login | None = None) -> None:
         self._bootstrap = bootstrap
+        self._login = login
         self._peers: dict[ClusterNode, PeerConnection] = {}
         self._locks: dict[ClusterNode, asyncio.Lock] = {}
         self.nodes: dict[int, ClusterNode] = {}
+        self._told: list[ClusterNode] = []
         self.cluster_id = ""
+
+    @property
+    def shown(self) -> Sequence[ClusterNode]:
+        """The nodes under addresses for people: those of clients, if this one has a listener of its own."""
+        return self._told if self._login is not None else list(self.nodes.values())
 
     async def ask(self, node: ClusterNode, request: Any, version: int) -> Any:
         """Send a request to a node and return its answer."""
         async with self._locks.setdefault(node, asyncio.Lock()):
             peer = self._peers.pop(node, None)
             if peer is None or not peer.is_usable:
-                peer = await PeerConnection.connect(node, CLIENT_ID)
+                peer = await PeerConnection.connect(node, CLIENT_ID, self._login)
             try:
                 answer = await peer.call(request, version, within_s=WITHIN_S)
             except BaseException:
@@ -70,6 +77,7 @@ class ClusterClient:
                 continue
             self.cluster_id = answer.cluster_id or ""
             self.nodes = {each.node_id: ClusterNode(each.node_id, each.host, each.port) for each in answer.brokers}
+            self._told = list(self.nodes.values())
             if len(self.nodes) == 1:  # the one that answered; it may advertise an address for other clients
                 (node_id,) = self.nodes
                 self.nodes = {node_id: ClusterNode(node_id, address.host, address.port)}

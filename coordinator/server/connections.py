@@ -32,6 +32,10 @@ class Session(Protocol):
     unsent_bytes: int
 
     @property
+    def is_stranger(self) -> bool:
+        """True while its client has to log in first."""
+
+    @property
     def client_id(self) -> str:
         """The client id of the last request."""
 
@@ -134,13 +138,19 @@ class Connections:
         else:
             del self._by_address[connection.address]
 
+    def withdraw(self, connection: Session) -> None:
+        """Remove one whose place another takes: the two count as one that was accepted."""
+        if connection in self._open:
+            self.accepted -= 1
+            self.remove(connection)
+
     def set_held_bytes(self, connection: Session, held_bytes: int) -> None:
         """Set how much of requests a connection holds. Over the limit for all, the one that holds most is closed."""
         self.held_bytes += held_bytes - connection.held_bytes
         connection.held_bytes = held_bytes
         limit = self._config.queued_max_request_bytes
         if held_bytes and self.held_bytes > limit >= 0:
-            greatest = max(self._open, key=attrgetter("held_bytes"))
+            greatest = max(self._open, key=_is_closed_first)
             greatest.close(
                 f"all connections hold {self.held_bytes} bytes of requests that are not whole or must wait, this one "
                 f"{greatest.held_bytes} of them; queued.max.request.bytes={limit}"
@@ -175,3 +185,8 @@ class Connections:
                 connection.abort(reason)
             elif reason := connection.overdue(now_ms):
                 connection.close(reason, quiet=reason == "idle")
+
+
+def _is_closed_first(connection: Session) -> tuple[bool, int]:
+    """Return the rank of a connection when too much is held: clients that have not logged in come before all others."""
+    return connection.is_stranger and connection.held_bytes > 0, connection.held_bytes

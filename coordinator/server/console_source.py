@@ -45,6 +45,7 @@ from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchReques
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
+    from coordinator.server.peer_connection import Login
 
 LIST_S: Final = 1.5  # for which a list of the groups is current
 GROUP_S: Final = 0.4  # for which an answer about one group is
@@ -57,10 +58,10 @@ GONE: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOU
 
 
 class ClusterConsole:
-    """A `ConsoleSource` for the cluster of which `bootstrap` gives addresses. Must be made on a running loop."""
+    """A `ConsoleSource` for the cluster of `client`. Must be made on a running loop."""
 
-    def __init__(self, config: Config, bootstrap: Callable[[], Sequence[Address]], past: Past | None = None) -> None:
-        self._client = ClusterClient(bootstrap)
+    def __init__(self, config: Config, client: ClusterClient, past: Past | None = None) -> None:
+        self._client = client
         self._config = config
         self._past = past
         self._list = SharedAnswer(LIST_S, self._ask_figures)
@@ -82,8 +83,8 @@ class ClusterConsole:
             at_ms=wall_ms(),
             kind="coordinator",
             cluster_id=self._client.cluster_id,
-            bootstrap_servers=",".join(str(node).partition("@")[2] for node in self._client.nodes.values()),
-            nodes=[str(node) for node in self._client.nodes.values()],
+            bootstrap_servers=",".join(str(node).partition("@")[2] for node in self._client.shown),
+            nodes=[str(node) for node in self._client.shown],
             groups=len(self._rows),
             can_kick=bool(self._config.http_admin_token),
             history=history,
@@ -216,10 +217,13 @@ class ClusterConsole:
         return lag_of(committed, ends, self._samples.of(group))
 
 
-def console_of(config: Config, bootstrap: Callable[[], Sequence[Address]]) -> ClusterConsole:
+def console_of(
+    config: Config, bootstrap: Callable[[], Sequence[Address]], login: Login | None = None
+) -> ClusterConsole:
     """Return the console of the cluster that serves these addresses. Must be called on a running loop."""
     past = None if config.log_dirs == IN_MEMORY else Past(Path(config.log_dirs), Path(config.history_path))
-    return ClusterConsole(config, lambda: [_from_here(each) for each in bootstrap()], past)
+    client = ClusterClient(lambda: [_from_here(each) for each in bootstrap()], login)
+    return ClusterConsole(config, client, past)
 
 
 def _from_here(address: Address) -> Address:

@@ -19,6 +19,7 @@ from protocol.messages.heartbeat import HeartbeatResponse
 
 Layer = Callable[[Handle, Any, Any, Any, int], None]  # (handle, node, request, ticket, now_ms)
 
+WITHOUT_QUOTA: Final = frozenset((ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE))  # no throttle_time_ms
 SAMPLED: Final = 16  # of requests of a sampled API, one in so many is timed and counts for all of them; a power of two
 
 
@@ -32,6 +33,7 @@ class Route:
         "decode",
         "encode",
         "handle",
+        "has_quota",
         "is_flexible",
         "is_intercepted",
         "is_size_limited",
@@ -64,6 +66,7 @@ class Route:
         self.array = api.array_of(version)  # at which a long answer is cut
         self.amplifies = api.amplifies
         self.handle = api.handle
+        self.has_quota = api.key.is_kafkas and self.key not in WITHOUT_QUOTA
         self.is_intercepted = False  # a layer before the handler must see each request
         self.shape = api.shape
         self.requests = 0  # decoded and handled so far

@@ -7,21 +7,36 @@ Every error is an OSError (TimeoutError included) or a `LinkError`, after which 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, Self
+import secrets
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from protocol.client import ClientConnection
 from protocol.errors import ProtocolError, ResponseMismatchError
+from protocol.messages.sasl_handshake import SaslHandshakeRequest
 
 if TYPE_CHECKING:
     from coordinator.core.cluster import ClusterNode
 
 CONNECT_S: Final = 2.0
+NONCE_BYTES: Final = 24
 MAX_ANSWER_BYTES: Final = 64 << 20
 _READ_BYTES: Final = 1 << 16
 
 
 class LinkError(Exception):
     """The other end does not answer like a node of this coordinator. The message says how."""
+
+
+class Login(NamedTuple):
+    """The way in which this program logs in to another node (SASL)."""
+
+    mechanism: str
+    user: str
+    secret: str
+
+    def __repr__(self) -> str:
+        """Return a text without the secret."""
+        return f"Login({self.mechanism}, {self.user!r})"
 
 
 class PeerConnection:
@@ -34,10 +49,34 @@ class PeerConnection:
         self._writer: asyncio.StreamWriter = streams[1]
 
     @classmethod
-    async def connect(cls, node: ClusterNode, client_id: str, *, within_s: float = CONNECT_S) -> Self:
-        """Connect to a node. Raises OSError (TimeoutError included) if that fails."""
+    async def connect(
+        cls, node: ClusterNode, client_id: str, login: Login | None = None, *, within_s: float = CONNECT_S
+    ) -> Self:
+        """Connect to a node, and log in. Raises OSError (TimeoutError included) or LinkError if that fails."""
         async with asyncio.timeout(within_s):
-            return cls(node, client_id, await asyncio.open_connection(node.host, node.port))
+            peer = cls(node, client_id, await asyncio.open_connection(node.host, node.port))
+        if login is not None:
+            try:
+                await peer._log_in(login, within_s)
+            except BaseException:
+                peer.close()
+                raise
+        return peer
+
+    async def _log_in(self, login: Login, within_s: float) -> None:
+        from coordinator.security.sasl_client import LoginError, log_in  # late: most nodes log in nowhere
+
+        steps = log_in(*login, nonce=secrets.token_urlsafe(NONCE_BYTES))
+        answer: Any = None
+        try:
+            while True:
+                request = steps.send(answer)
+                version = 1 if isinstance(request, SaslHandshakeRequest) else 2
+                answer = await self.call(request, version, within_s=within_s)
+        except StopIteration:
+            return
+        except LoginError as error:
+            raise LinkError(f"{self.node} refuses the login of this node: {error}") from None
 
     async def __aenter__(self) -> Self:
         return self

@@ -27,12 +27,14 @@ from coordinator.core.topics.not_controller import refuse_change
 from coordinator.metrics.group_figures import GroupMetrics
 from coordinator.metrics.histogram import REBALANCE_BOUNDS_S, Histogram
 from coordinator.processes.wall_clock import wall_offset_ms
+from coordinator.security.quotas.enforcement import Quotas
 from coordinator.server.connections import Connections
 from coordinator.server.dispatch import Routes
 from coordinator.server.event_topic import EventTopic
 from coordinator.server.gc_policy import GcPolicy
 from coordinator.server.knocks import SASL
 from coordinator.server.line_limit import RARE, rare
+from coordinator.server.logins import Logins
 from coordinator.server.loop_health import NOTABLE_S, LoopHealth
 from coordinator.server.parking_clients import ParkingClients
 from coordinator.server.time_slices import ANSWERS_TURN_S, TimeSlices
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
     from coordinator.config.config import Config
     from coordinator.core.clock import Clock
-    from coordinator.core.cluster import Cluster, ClusterIdentity
+    from coordinator.core.cluster import Cluster, ClusterIdentity, ClusterNode
     from coordinator.core.coordinator import GroupCoordinator
     from coordinator.core.effects import ClientSoftware, Effects, Reply, Ticket
     from coordinator.core.events.model import AnyEvent, Incident
@@ -54,6 +56,10 @@ if TYPE_CHECKING:
     from coordinator.core.topics.effects import TopicEffects
     from coordinator.server.api.handler import Api
     from coordinator.server.connections import Session
+    from coordinator.server.listener import ServedListener
+    from coordinator.storage.documents.acls import AclStore
+    from coordinator.storage.documents.quotas import QuotaStore
+    from coordinator.storage.documents.users import UserStore
     from coordinator.storage.offsets_log import OffsetsLog
     from coordinator.storage.snapshot.keeper import Snapshots
     from coordinator.storage.snapshot.store_keeper import StoreSnapshots
@@ -62,6 +68,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("coordinator.runtime")
 
 READ_FIRST_S: Final = 0.1  # a late timer waits so long, so that requests that have arrived are read first
+MOST_RESOURCES: Final = 10_000  # with access rules, as many take up to 20 ms
 NOTABLE_LOSS_MS: Final = 1000
 LONGEST_REASON: Final = 500
 REPLIES_AT_ONCE: Final = 256
@@ -191,8 +198,21 @@ class Runtime:
         self.link = link  # None: the node is alone
         self.clock = clock
         self.now_ms = clock.now_ms  # the time of every event; an attribute, because each request reads it
-        self.routes = Routes(handlers, config.request_max_elements)
+        self.routes = Routes(handlers, _most_elements(config))
         self.connections = Connections(config)
+        self.logins = Logins(
+            config,
+            handlers,
+            loop,
+            now_ms=clock.now_ms,
+            wall_ms=self.wall_ms,
+            call_later=self.call_later,
+            end_of_event=self.end_of_event,
+        )
+        self.users: UserStore  # set by `Server`, which opens the documents
+        self.quota_store: QuotaStore
+        self.acls: AclStore | None = None  # None: there is no authorizer
+        self.quotas = Quotas()
         self.http_address = ""  # of the HTTP port that shows this node; empty: there is none
         self.dirty: list[Session] = []  # those with something to write at the end of the event
         self.heartbeats_by_template = 0
@@ -292,6 +312,15 @@ class Runtime:
         """Answer one ticket now."""
         ticket.session.answer(ticket, response)
 
+    def wall_ms(self) -> int:
+        """Return the time of day, in ms since the epoch."""
+        return self.now_ms() + self.core.wall_offset_ms
+
+    def answer_later(self, ticket: Ticket, response: Any) -> None:
+        """Answer one ticket, as an event of its own."""
+        ticket.session.answer(ticket, response)
+        self.end_of_event()
+
     def identified(self, ticket: Ticket, software: ClientSoftware) -> None:
         """Remember the software of the client for its later requests."""
         ticket.session.identified(software)
@@ -308,6 +337,11 @@ class Runtime:
         """Answer a request that waits, before the bytes that its connection has received."""
         self.execute(self.core.release(parked, now_ms))
 
+    def seen_by(self, ticket: Ticket) -> Callable[[ClusterNode], ClusterNode]:
+        """Return the function from a node to its address for the client of a ticket."""
+        listener: ServedListener = ticket.session.listener
+        return listener.seen
+
     def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
         """Take the steps that answer a ticket between other events, until its connection is closed."""
         self.time_slices.add(_until_closed(ticket.session, steps))
@@ -320,14 +354,14 @@ class Runtime:
         self.time_slices.add(_release_waiting(connections))
         self.end_of_event()
 
-    def call_later(self, delay_ms: int, callback: Callable[[], None]) -> None:
+    def call_later(self, delay_ms: int, callback: Callable[[], None]) -> asyncio.TimerHandle:
         """Call back after some time, as an event of its own."""
 
         def event() -> None:
             callback()
             self.end_of_event()
 
-        self._loop.call_later(delay_ms / 1000, event)
+        return self._loop.call_later(delay_ms / 1000, event)
 
     def disconnect(self, ticket: Ticket, reason: str) -> None:
         """Close the connection of a ticket."""
@@ -349,6 +383,14 @@ class Runtime:
             elif known in self._problems:
                 LOG.info("node accepted node=%d", node_id, extra=RARE)
             self._problems[known] = problem
+
+    def take_token(self, ticket: Ticket, token: bytes) -> None:
+        """Give a token of a client that logs in to its exchange."""
+        self.logins.take_token(ticket, token)
+
+    def refuse_login(self, ticket: Ticket, response: Any, reason: str) -> None:
+        """Answer a login that failed, and close its connection, after the delay."""
+        self.logins.fail(ticket, response, reason)
 
     def refused_sasl(self, ticket: Ticket) -> None:
         """Log that the client of a ticket asked for SASL."""
@@ -700,6 +742,12 @@ class Runtime:
                 handle.cancel()
         for task in self._reloads:
             task.cancel()
+
+
+def _most_elements(config: Config) -> int:
+    """Return how many elements a request may have: fewer if each may be a resource to which rights are needed."""
+    most = config.request_max_elements
+    return min(most, MOST_RESOURCES) if config.has_authorizer else most
 
 
 def _release_waiting(connections: Iterable[Session]) -> Iterator[None]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import os
 import resource
@@ -23,21 +22,31 @@ import signal
 import socket
 import sys
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from coordinator.config.listeners import PLAINTEXT
+from coordinator.config.security import parse_super_users
 from coordinator.core.clock import Clock
 from coordinator.core.cluster import Cluster, ClusterIdentity
 from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.processes.wall_clock import wall_offset_ms
-from coordinator.server import port_file
-from coordinator.server.connection import Connection
+from coordinator.security.acl.authorizer import Authorizer
+from coordinator.server import authorization_layer, port_file
+from coordinator.server.access import access_of
+from coordinator.server.listening import Listening
 from coordinator.server.runtime import Callbacks, Runtime
+from coordinator.server.startup import StartupError
 from coordinator.server.stop_watchdog import watchdog
 from coordinator.storage.catalogue_store import CatalogueStoreError
 from coordinator.storage.data_dir import DataDir, DataDirError, unusable
+from coordinator.storage.documents.acls import AclStore
+from coordinator.storage.documents.quotas import QuotaStore
+from coordinator.storage.documents.store import DocumentStoreError
+from coordinator.storage.documents.users import UserStore
 from coordinator.storage.file_names import COMPACTION_DIR, WORKERS_DIR, offsets_partition
 from coordinator.storage.log import redo
 from coordinator.storage.log.errors import CorruptLogError, LogError
@@ -54,11 +63,10 @@ from coordinator.storage.topic_logs import TopicLogs
 from coordinator.version import build
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from coordinator.compaction.daemon.compactor import Compactor
     from coordinator.config.config import Config
-    from coordinator.config.values import Address
     from coordinator.console.source import ConsoleSource
     from coordinator.membership.directory import Engine
     from coordinator.membership.membership import Membership
@@ -69,8 +77,6 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("coordinator.server")
 
-BACKLOG: Final = 1024
-ACCEPTS_AT_ONCE: Final = 32  # asyncio accepts this many before it handles the first; see reserved.open.files
 DRAIN_S: Final = 10.0  # how long a stop waits for appends in flight; offsets.commit.timeout.ms is half of it
 CONNECTIONS_AT_ONCE: Final = 500  # stopped or closed before other events run
 LAST_ANSWERS_S: Final = 1.0  # how long a stop waits until clients have read the last answers
@@ -78,22 +84,7 @@ LAST_ANSWERS_S: Final = 1.0  # how long a stop waits until clients have read the
 # releases the lock in each system call, so with Python's 5 ms each round would take as long while the thread works.
 SWITCH_S: Final = 0.001
 STOP_S = 45.0  # then the process exits: a hung disk must not keep it for ever
-EXIT_MISTAKE: Final = 2  # in the settings or the environment: another start would fail in the same way
-EXIT_MAY_PASS: Final = 1  # a later start may succeed
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-
-class StartupError(Exception):
-    """The daemon cannot start. The message is one sentence that says what to do."""
-
-    def __init__(self, sentence: str, exit_code: int = EXIT_MISTAKE) -> None:
-        super().__init__(sentence)
-        self.exit_code = exit_code
-
-    @classmethod
-    def of(cls, error: DataDirError | LogStoreError) -> StartupError:
-        """Return the error of a start with the sentence and the exit code of `error`."""
-        return cls(str(error), EXIT_MAY_PASS if error.may_pass else EXIT_MISTAKE)
 
 
 class PortFiles(NamedTuple):
@@ -113,7 +104,7 @@ class PortFiles(NamedTuple):
 NO_FILES: Final = PortFiles()
 
 
-def run(config: Config, files: PortFiles = NO_FILES, *, ready: Callable[[str], None] | None = None) -> int:
+def run(config: Config, files: PortFiles = NO_FILES, *, ready: Callable[..., None] | None = None) -> int:
     """Serve until SIGTERM, SIGINT or SIGHUP and return the exit code. `ready` gets the address when all is ready."""
     return run_node(Server(config), files, ready=ready)
 
@@ -130,12 +121,15 @@ class Runnable(Protocol):
     @property
     def http_address(self) -> str: ...
 
+    @property
+    def addresses(self) -> Sequence[str]: ...
+
     async def start(self) -> None: ...
 
     async def stop(self) -> None: ...
 
 
-def run_node(server: Runnable, files: PortFiles = NO_FILES, *, ready: Callable[[str], None] | None = None) -> int:
+def run_node(server: Runnable, files: PortFiles = NO_FILES, *, ready: Callable[..., None] | None = None) -> int:
     """Run a node as `run` does."""
     _raise_file_limit()
     sys.setswitchinterval(SWITCH_S)
@@ -169,7 +163,7 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-async def _serve(server: Runnable, files: PortFiles, ready: Callable[[str], None] | None) -> int:
+async def _serve(server: Runnable, files: PortFiles, ready: Callable[..., None] | None) -> int:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in STOP_SIGNALS:
@@ -179,7 +173,7 @@ async def _serve(server: Runnable, files: PortFiles, ready: Callable[[str], None
             return 0
         files.write(server.port, server.http_address)
         if ready is not None:
-            ready(f"{server.host}:{server.port}")
+            ready(*server.addresses)
         await stop.wait()
     finally:
         with watchdog("the stop", STOP_S):
@@ -236,28 +230,6 @@ def _refuse_local_log(fs: FileSystem, path: Path) -> None:
         )
 
 
-def bind(address: Address) -> socket.socket:
-    """Return a bound socket that does not listen yet. Raises StartupError with a sentence for the user."""
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        bound.bind((address.host, address.port))
-    except OSError as error:
-        bound.close()
-        if error.errno == errno.EADDRINUSE:
-            raise StartupError(
-                f"port {address.port} on {address.host} is in use; stop the other process, or choose another port"
-                " with --listen host:port (port 0 takes a free one)"
-            ) from None
-        raise StartupError(
-            f"cannot listen on {address} ({error.strerror or error}); choose an address of this machine with"
-            " --listen host:port"
-        ) from None
-    return bound
-
-
 class Server:
     """One node: its data directory, runtime and sockets. The socket of a worker was bound by its supervisor.
 
@@ -290,8 +262,7 @@ class Server:
         self._compactor: Compactor | None = None
         self._engine: Engine | None = None  # None: the offsets log is in files
         self._membership: Membership | None = None
-        self._server: asyncio.Server | None = None
-        self._socket: socket.socket | None = None
+        self._listening: Listening | None = None
         self._http: Any = None
         self._ready = False
         self._stopping = False
@@ -316,23 +287,27 @@ class Server:
         except OSError as error:
             raise StartupError.of(unusable(Path(self.config.log_dirs), error)) from None
         config = self.config = replace(self.config, offsets_topic_num_partitions=data_dir.offsets_partitions)
-        listening = self._bind()
+        listening = self._listening = Listening(config, self._machine.wall_ms, self._bound)
+        self.host, self.port = listening.first.address
+        if config.http_address is not None:
+            listening.open_internal()
         # Imported late: a port in use is reported before the rest is loaded.
         from coordinator.server.api.table import HANDLERS
 
-        cluster = self._cluster()
+        cluster = self._cluster(listening)
         identity = ClusterIdentity(
             data_dir.cluster_id, tuple(cluster.nodes.values()), config.offsets_topic_num_partitions
         )
         link = self._link = await self._join_cluster(cluster, identity)
         claimed = self._claimed_partitions(cluster)
         runtime = self._runtime = self._build_runtime(loop, HANDLERS, data_dir.path, cluster, identity, claimed)
+        self._open_documents(runtime, data_dir.path)
         runtime.http_address = self._supervisor_http_address
         if link is not None:
             link.attach(runtime)
             await _agreed(link.first_catalogue())
-        self._server = await loop.create_server(lambda: Connection(runtime), sock=listening, backlog=ACCEPTS_AT_ONCE)
-        listening.listen(BACKLOG)  # the kernel's backlog: how many connections may wait to be accepted
+        listening.warn_of_open_ones()
+        await listening.serve(runtime, runtime.users.credentials)
         # The figures of a worker, or behind the HTTP port of another part, are asked for as well.
         runtime.shows_metrics = bool(config.http_address or self._bound or self._supervisor_http_address)
         runtime.start_housekeeping()
@@ -357,9 +332,8 @@ class Server:
         self._ready = True
         runtime.event_topic.ready()
         LOG.info(
-            "ready listen=%s:%d advertised=%s:%d data_dir=%s offsets_partitions=%d groups=%d load_ms=%d build=%r",
-            self.host,
-            self.port,
+            "ready listen=%s advertised=%s:%d data_dir=%s offsets_partitions=%d groups=%d load_ms=%d build=%r",
+            ",".join(self.addresses),
             cluster.me.host,
             cluster.me.port,
             data_dir.path,
@@ -377,16 +351,45 @@ class Server:
             if moved := arrange(self._fs, data_dir.path, [self.config.node_id]):
                 LOG.info("moved partitions=%d workers=1", moved)
 
-    def _cluster(self) -> Cluster:
-        """Return the nodes of the cluster, and the address of this one for clients. The port must be bound."""
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses of all listeners, bound: that of the first alone as host:port."""
+        if self._listening is None:
+            return []
+        first, *others = self._listening.bound
+        return [str(first.address) if first.listener.protocol == PLAINTEXT else str(first), *map(str, others)]
+
+    def _open_documents(self, runtime: Runtime, path: Path) -> None:
+        """Read users, access rules and quotas, and enforce them."""
+        config = self.config
+        try:
+            users = runtime.users = UserStore(self._fs, path)
+            quotas = runtime.quota_store = QuotaStore(self._fs, path, runtime.quotas)
+            users.answer = quotas.answer = runtime.answer_later
+            if not runtime.cluster.is_alone or config.is_shared:
+                users.why_fixed = quotas.why_fixed = "users and quotas are kept by a node alone with one process so far"
+            quotas.changed = runtime.forget_templates
+            if config.has_authorizer:
+                authorizer = Authorizer(
+                    {},
+                    parse_super_users(config.super_users),
+                    allow_if_no_acl=config.allow_everyone_if_no_acl_found,
+                )
+                acls = runtime.acls = AclStore(self._fs, path, authorizer)
+                acls.answer, acls.changed = runtime.answer_later, runtime.forget_templates
+                authorization_layer.install(runtime.routes, partial(access_of, authorizer))
+        except DocumentStoreError as error:
+            raise StartupError(str(error)) from None
+        except OSError as error:
+            raise StartupError.of(unusable(path, error)) from None
+
+    def _cluster(self, listening: Listening) -> Cluster:
+        """Return the nodes of the cluster, and the address of this one for clients."""
         config = self.config
         if nodes := config.node_addresses:
             cluster = Cluster.of(nodes, config.node_id)
         else:
-            advertised = config.advertised_address
-            host = advertised.host if advertised else told_host(self.host)
-            port = advertised.port if advertised and advertised.port else self.port
-            cluster = Cluster.alone(config.node_id, host, port)
+            cluster = Cluster.alone(config.node_id, *listening.first.advertised)
         if self._engine is None:
             return cluster
         from coordinator.server import shared_store
@@ -547,11 +550,6 @@ class Server:
         )
         return compactor
 
-    def _bind(self) -> socket.socket:
-        bound = self._socket = self._bound or bind(self.config.listen_address)
-        self.host, self.port = bound.getsockname()[:2]
-        return bound
-
     async def _start_http(self) -> None:
         if self.config.http_address is None:
             return
@@ -570,6 +568,10 @@ class Server:
         from coordinator.config.values import Address
         from coordinator.server.console_source import console_of  # late: see `HttpPort`
 
+        assert self._listening is not None
+        internal = self._listening.internal
+        if internal is not None:
+            return console_of(self.config, lambda: [internal.address], internal.login)
         return console_of(self.config, lambda: [Address(self.host, self.port)])
 
     def status(self) -> Any:
@@ -599,17 +601,15 @@ class Server:
 
     def descriptors(self) -> list[int]:
         """Return the descriptors of all sockets of this running server."""
-        listening = [] if self._socket is None else [self._socket.fileno()]
+        listening = [] if self._listening is None else self._listening.descriptors()
         return [each for each in (*listening, *(c.descriptor for c in self.runtime.connections.all())) if each >= 0]
 
     # -- stop ----------------------------------------------------------------------------------------------------
 
     def close_listener(self) -> None:
         """Accept no connection any more."""
-        if self._server is not None:
-            self._server.close()
-        elif self._socket is not None:
-            self._socket.close()
+        if self._listening is not None:
+            self._listening.close()
 
     async def stop(self) -> None:
         """Drain and close everything that was opened. A start that failed half-way can be stopped, too."""
@@ -652,6 +652,7 @@ class Server:
         runtime.end_of_event()
         await runtime.time_slices.finished()
         runtime.event_topic.finish()
+        runtime.logins.close()
         await runtime.topic_logs.close()
         await runtime.snapshots.close()
         if ending is not None:
@@ -677,16 +678,3 @@ async def _agreed(asking: Awaitable[None]) -> None:
         await asking
     except DisagreementError as error:
         raise StartupError(f"{error}; every node of a cluster must have the same settings") from None
-
-
-def told_host(host: str) -> str:
-    """Return the host for clients if advertised.listeners is not set: this host's name if all interfaces are bound."""
-    if host not in ("0.0.0.0", "::"):
-        return host
-    name = socket.gethostname()
-    LOG.warning(
-        "listening on all interfaces, and clients are told to connect to %s, the name of this host: one that cannot"
-        " resolve it fails after its first request; set the address that clients can reach with --advertised host:port",
-        name,
-    )
-    return name

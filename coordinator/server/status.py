@@ -78,6 +78,9 @@ def _samples(
     yield from group_samples(runtime.group_metrics.shown)
     yield from _events(runtime)
     yield from _requests(runtime)
+    logins = runtime.logins
+    yield _counter("coordinator_successful_authentication_total", "Logins that succeeded (SASL).", logins.succeeded)
+    yield _counter("coordinator_failed_authentication_total", "Logins that failed (SASL).", logins.failed)
     yield from _loop(runtime)
     yield from _cluster(runtime)
     if membership is not None:

@@ -11,7 +11,8 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from coordinator.server.server import Server, StartupError
+from coordinator.server.server import Server
+from coordinator.server.startup import StartupError
 from coordinator.simulation.disk import LossyFileSystem
 from coordinator.simulation.loop import SimulatedLoop
 from coordinator.simulation.machine import SimulatedMachine

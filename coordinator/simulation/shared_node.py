@@ -8,7 +8,8 @@ from coordinator.core.shard import PartitionState
 from coordinator.engine.memory import open_memory
 from coordinator.membership.directory import Engine
 from coordinator.server import shared_store
-from coordinator.server.server import Server, StartupError
+from coordinator.server.server import Server
+from coordinator.server.startup import StartupError
 from coordinator.simulation.node import SimulatedNode
 from coordinator.storage.log_store import LogStoreError
 from coordinator.storage.snapshot.file import Binding, SnapshotError, encode

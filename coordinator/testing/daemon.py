@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from coordinator.config.values import is_loopback, parse_address
 from coordinator.http.parts import HttpParts
 from coordinator.http.port import HttpPort, HttpPortError, open_http
-from coordinator.server.server import PortFiles, StartupError, run_node
+from coordinator.server.server import PortFiles, run_node
+from coordinator.server.startup import StartupError
 from coordinator.testing.host import ServerHost
 from coordinator.testing.http import VerbCommands
 from coordinator.testing.verbs import Verbs
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from coordinator.console.source import ConsoleSource
 
 
-def run(config: Config, files: PortFiles, *, ready: Callable[[str], None]) -> int:
+def run(config: Config, files: PortFiles, *, ready: Callable[..., None]) -> int:
     """Serve until SIGTERM, SIGINT or SIGHUP, with verbs. Returns the exit code. Raises StartupError."""
     address = config.http_address
     if address is not None and not config.test_verbs_token and not is_loopback(address.host):
@@ -50,6 +51,10 @@ class _Node:
     @property
     def port(self) -> int:
         return self._host.port
+
+    @property
+    def addresses(self) -> list[str]:
+        return [self._host.bootstrap_servers]
 
     @property
     def http_address(self) -> str:

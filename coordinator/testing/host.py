@@ -15,6 +15,7 @@ from coordinator.core.effects import Ticket
 from coordinator.metrics.health import ServerStatus
 from coordinator.server.api.table import HANDLERS
 from coordinator.server.faults import Faults
+from coordinator.server.listener import UNPROTECTED
 from coordinator.server.server import Server, file_system
 from coordinator.storage.memory_fs import MemoryFileSystem
 from coordinator.testing.errors import CoordinatorTestingError, ServerEndedError
@@ -238,6 +239,8 @@ class Caller:
 
     is_closed = False
     address = peer = "in-process"
+    listener = UNPROTECTED
+    authenticator = None
 
     def __init__(self) -> None:
         self.answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

@@ -28,7 +28,8 @@ from typing import IO, TYPE_CHECKING, Final
 from coordinator.config.config import Config
 from coordinator.config.values import Address, parse_address
 from coordinator.metrics.health import HistogramSample, Sample, ServerStatus
-from coordinator.server.server import EXIT_MISTAKE, STOP_SIGNALS, PortFiles, StartupError, bind, told_host
+from coordinator.server.server import STOP_SIGNALS, PortFiles
+from coordinator.server.startup import EXIT_MISTAKE, StartupError, bind, told_host
 from coordinator.storage.data_dir import DataDir, DataDirError, unusable
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.memory_fs import IN_MEMORY

@@ -16,6 +16,7 @@ from typing import Final
 
 from coordinator.server import server
 from coordinator.server.log_format import write_log_to_stderr
+from coordinator.server.startup import StartupError
 from coordinator.workers.messages import READY, WorkerOrder, status_line
 
 STDIN: Final = 0
@@ -56,7 +57,7 @@ def main() -> int:
     threading.Thread(target=answer_status, name="supervisor", daemon=True).start()
     try:
         return server.run_node(node, ready=report_ready)
-    except server.StartupError as error:
+    except StartupError as error:
         logging.getLogger("coordinator.server").error("%s", error)
         return error.exit_code
 

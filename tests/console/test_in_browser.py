@@ -109,13 +109,14 @@ class Group:
 @asynccontextmanager
 async def served(directory: Path, groups: int) -> AsyncIterator[tuple[Console, AsyncExitStack]]:
     """Serve a daemon with so many groups of one member."""
-    overrides = ("group.initial.rebalance.delay.ms=0", f"http.admin.token={TOKEN}", "log.flush.policy=never")
+    overrides = ("group.initial.rebalance.delay.ms=0", "log.flush.policy=never")
     http_port = directory / "http"
     daemon = Daemon(
         directory,
         overrides=overrides,
         topics=("orders:12",),
         arguments=("--http-port-file", str(http_port)),
+        environment={"COORDINATOR_HTTP_ADMIN_TOKEN": TOKEN},
         http="127.0.0.1:0",
     )
     with daemon:

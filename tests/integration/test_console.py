@@ -18,7 +18,8 @@ from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.integration
 
-OVERRIDES = ("group.initial.rebalance.delay.ms=0", "http.admin.token=s3cret")
+OVERRIDES = ("group.initial.rebalance.delay.ms=0",)
+SECRETS = {"COORDINATOR_HTTP_ADMIN_TOKEN": "s3cret"}
 
 
 class Asked:
@@ -27,7 +28,14 @@ class Asked:
     def __init__(self, directory: Path, *arguments: str) -> None:
         self._port_file = directory / "http"
         words = ("--http-port-file", str(self._port_file), *arguments)
-        self.daemon = Daemon(directory, overrides=OVERRIDES, topics=("orders:12",), arguments=words, http="127.0.0.1:0")
+        self.daemon = Daemon(
+            directory,
+            overrides=OVERRIDES,
+            topics=("orders:12",),
+            arguments=words,
+            environment=SECRETS,
+            http="127.0.0.1:0",
+        )
 
     def get(self, path: str, **query: Any) -> Any:
         return self._ask(urllib.request.Request(f"{self._base}/api/{path}?{urllib.parse.urlencode(query)}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import subprocess
 import sys
@@ -36,15 +37,20 @@ class Served:
             return str(answer.read().decode())
 
 
-@pytest.fixture(params=[["--profile", "test"], ["--override", "test.verbs.token=t"], []], ids=["test", "token", "none"])
+@pytest.fixture(
+    params=[(["--profile", "test"], {}), ([], {"COORDINATOR_TEST_VERBS_TOKEN": "t"}), ([], {})],
+    ids=["test", "token", "none"],
+)
 def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
-    command = [sys.executable, "-m", "coordinator", "serve", *request.param, "--topic", f"{ORDERS}:1"]
+    arguments, environment = request.param
+    command = [sys.executable, "-m", "coordinator", "serve", *arguments, "--topic", f"{ORDERS}:1"]
     command += ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
     command += ["--port-file", str(tmp_path / "port"), "--http-port-file", str(tmp_path / "http")]
     process = subprocess.Popen(
         command,
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,
+        env={**os.environ, **environment},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 4096)),
     )
     try:

@@ -53,16 +53,29 @@ def unsupported_version() -> ApiVersionsResponse:
     return ApiVersionsResponse(error_code=int(ErrorCode.UNSUPPORTED_VERSION), api_keys=advertised({int(row.key): row}))
 
 
+def illegal_sasl_state() -> ApiVersionsResponse:
+    """Return the answer to a version that is not known, while tokens are awaited; it is encoded as v0."""
+    return ApiVersionsResponse(error_code=int(ErrorCode.ILLEGAL_SASL_STATE))
+
+
+def is_valid(request: ApiVersionsRequest, version: int) -> bool:
+    """Return whether a request has a software name and version of the right form, if its version has any."""
+    return version < FIRST_VERSION_WITH_SOFTWARE or bool(
+        SOFTWARE_NAME.fullmatch(request.client_software_name)
+        and SOFTWARE_NAME.fullmatch(request.client_software_version)
+    )
+
+
 def api_versions(handlers: Mapping[int, Api]) -> Api:
     """Return the row of ApiVersions for a table, which may still be filled."""
 
     def handle(node: Node, request: ApiVersionsRequest, ticket: Ticket, now_ms: int) -> None:
         """Answer at once. A malformed software name gets INVALID_REQUEST and no keys; the connection stays open."""
+        if not is_valid(request, ticket.version):
+            node.reply(ticket, ApiVersionsResponse(error_code=int(ErrorCode.INVALID_REQUEST)))
+            return
         if ticket.version >= FIRST_VERSION_WITH_SOFTWARE:
             name, version = request.client_software_name, request.client_software_version
-            if not (SOFTWARE_NAME.fullmatch(name) and SOFTWARE_NAME.fullmatch(version)):
-                node.reply(ticket, ApiVersionsResponse(error_code=int(ErrorCode.INVALID_REQUEST)))
-                return
             most = node.config.client_software_max_chars
             node.identified(ticket, _shared(name[:most], version[:most]))
         node.reply(ticket, ApiVersionsResponse(api_keys=advertised(handlers)))

@@ -28,7 +28,7 @@ def handle(node: Node, request: DescribeClusterRequest, ticket: Ticket, now_ms: 
         response.controller_id = node.cluster.controller.id
         response.brokers = [
             DescribeClusterBroker(broker_id=each.id, host=each.host, port=each.port)
-            for each in node.cluster.nodes.values()
+            for each in map(node.seen_by(ticket), node.cluster.nodes.values())
         ]
         if request.include_cluster_authorized_operations:
             response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS

@@ -43,6 +43,7 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from protocol.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+from protocol.messages.sasl_handshake import SaslHandshakeResponse
 
 SESSION_ERRORS: Final = frozenset(
     {
@@ -66,7 +67,7 @@ def _find_coordinator(request: Any, error: ErrorCode) -> FindCoordinatorResponse
 
 def _metadata(request: Any, error: ErrorCode) -> MetadataResponse:
     topics = [
-        MetadataResponseTopic(error_code=error, name=topic.name, topic_id=topic.topic_id, partitions=[])
+        MetadataResponseTopic(error_code=error, name=topic.name or "", topic_id=topic.topic_id, partitions=[])
         for topic in request.topics or ()
     ]
     return MetadataResponse(brokers=[], topics=topics, error_code=error)
@@ -209,6 +210,7 @@ ERROR_RESPONSES: Final[Mapping[int, ErrorResponse]] = MappingProxyType(
         ApiKey.DELETE_GROUPS: lambda request, error: DeleteGroupsResponse(
             results=[DeletableGroupResult(group_id=name, error_code=error) for name in request.groups_names]
         ),
+        ApiKey.SASL_HANDSHAKE: lambda _, error: SaslHandshakeResponse(error_code=error),
         ApiKey.OFFSET_DELETE: lambda _, error: OffsetDeleteResponse(error_code=error, topics=[]),
     }
 )

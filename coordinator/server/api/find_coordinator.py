@@ -18,7 +18,7 @@ from protocol.error_codes import ErrorCode
 from protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from coordinator.core.cluster import ClusterNode
     from coordinator.core.effects import Ticket
@@ -52,12 +52,13 @@ def handle(node: Node, request: FindCoordinatorRequest, ticket: Ticket, now_ms: 
         if len(keys) > KEYS_AT_ONCE:
             node.take_turns(ticket, _find_many(node, keys, ticket))
             return
-        found = _find(node, keys)
+        found = _find(node, keys, ticket)
     node.reply(ticket, FindCoordinatorResponse(coordinators=found))
 
 
-def _find(node: Node, keys: list[str]) -> list[Coordinator]:
-    return [_found(key, node.cluster.coordinator(node.core.partition_for(key))) for key in keys]
+def _find(node: Node, keys: list[str], ticket: Ticket) -> list[Coordinator]:
+    seen = node.seen_by(ticket)
+    return [_found(key, node.cluster.coordinator(node.core.partition_for(key)), seen) for key in keys]
 
 
 def _find_many(node: Node, keys: list[str], ticket: Ticket) -> Iterator[None]:
@@ -68,18 +69,19 @@ def _find_many(node: Node, keys: list[str], ticket: Ticket) -> Iterator[None]:
         if hashed > CHARACTERS_PER_STEP:
             hashed = len(key)
             yield
-        found += _find(node, [key])
+        found += _find(node, [key], ticket)
     node.reply(ticket, FindCoordinatorResponse(coordinators=found))
 
 
-def _found(key: str, owner: ClusterNode | None) -> Coordinator:
+def _found(key: str, owner: ClusterNode | None, seen: Callable[[ClusterNode], ClusterNode]) -> Coordinator:
     if owner is None:
         return _refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, "No node has taken over this group yet: try again.")
+    address = seen(owner)
     return Coordinator(
         key=key,
         node_id=owner.id,
-        host=owner.host,
-        port=owner.port,
+        host=address.host,
+        port=address.port,
         error_code=int(ErrorCode.NONE),
         error_message="",
     )

@@ -29,7 +29,7 @@ def handle(node: Node, request: JoinGroupRequest, ticket: Ticket, now_ms: int) -
     if version < FIRST_WITH_REBALANCE_TIMEOUT:
         request.rebalance_timeout_ms = request.session_timeout_ms
     if version >= FIRST_WITH_MEMBER_ID_REQUIRED:
-        ticket.throttle_ms = node.core.throttle_ms(request, ticket, now_ms)
+        ticket.throttle_ms = max(ticket.throttle_ms, node.core.throttle_ms(request, ticket, now_ms))
     command = JoinGroup(request, version >= FIRST_WITH_MEMBER_ID_REQUIRED, version >= FIRST_WITH_SKIP_ASSIGNMENT)
     node.execute(node.core.handle(command, ticket, now_ms))
 

@@ -36,7 +36,7 @@ def handle(node: Node, request: MetadataRequest, ticket: Ticket, now_ms: int) ->
     response = MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=each.id, host=each.host, port=each.port)
-            for each in node.cluster.nodes.values()
+            for each in map(node.seen_by(ticket), node.cluster.nodes.values())
         ],
         cluster_id=node.cluster_id,
         controller_id=node.cluster.controller.id,

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 from coordinator.core.effects import ClientSoftware, Effects, Ticket
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from coordinator.config.config import Config
-    from coordinator.core.cluster import Cluster, ClusterIdentity
+    from coordinator.core.cluster import Cluster, ClusterIdentity, ClusterNode
     from coordinator.core.coordinator import GroupCoordinator
     from coordinator.core.topics.effects import TopicEffects
     from coordinator.core.topics.topics import Topics
+    from coordinator.storage.documents.acls import AclStore
+    from coordinator.storage.documents.quotas import QuotaStore
+    from coordinator.storage.documents.users import UserStore
 
 
 class Node(Protocol):
@@ -24,6 +27,9 @@ class Node(Protocol):
     topics: Topics
     cluster: Cluster
     cluster_id: str
+    users: UserStore
+    acls: AclStore | None  # None: no authorizer.class.name
+    quota_store: QuotaStore
 
     @property
     def identity(self) -> ClusterIdentity:
@@ -41,6 +47,9 @@ class Node(Protocol):
     def identified(self, ticket: Ticket, software: ClientSoftware) -> None:
         """Remember the software of the client at the other end of this connection."""
 
+    def seen_by(self, ticket: Ticket) -> Callable[[ClusterNode], ClusterNode]:
+        """Return the function from a node to its address for the client of `ticket`, which depends on its listener."""
+
     def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
         """Take steps of a millisecond between other events; the last step replies.
 
@@ -52,6 +61,12 @@ class Node(Protocol):
 
     def node_checked(self, node_id: int, problem: str | None) -> None:
         """Record that another node asked; `problem` is the disagreement between the two nodes."""
+
+    def take_token(self, ticket: Ticket, token: bytes) -> None:
+        """Give a token to the exchange (SASL) of the connection of `ticket`, and answer."""
+
+    def refuse_login(self, ticket: Ticket, response: Any, reason: str) -> None:
+        """Answer, unless `response` is None, and close the connection; both after the delay of a failed login."""
 
     def refused_sasl(self, ticket: Ticket) -> None:
         """Record that the client of `ticket` asked for SASL, which is not on."""

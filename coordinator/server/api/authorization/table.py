@@ -1,0 +1,59 @@
+"""The check of each API. A request of an API that is in neither table closes its connection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from coordinator.server.api.authorization import cluster, configs, groups, offsets, records, topics
+from coordinator.server.api.authorization.verdict import Check
+from protocol.api_keys import ApiKey
+
+# A client sends these before it has a principal.
+UNGUARDED: Final = frozenset({ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
+
+CHECKS: Final[Mapping[int, Check]] = MappingProxyType(
+    {
+        ApiKey.PRODUCE: records.produce,
+        ApiKey.FETCH: records.fetch,
+        ApiKey.LIST_OFFSETS: records.list_offsets,
+        ApiKey.METADATA: topics.metadata,
+        ApiKey.OFFSET_COMMIT: offsets.offset_commit,
+        ApiKey.OFFSET_FETCH: offsets.offset_fetch,
+        ApiKey.FIND_COORDINATOR: groups.find_coordinator,
+        ApiKey.JOIN_GROUP: groups.join_group,
+        ApiKey.HEARTBEAT: groups.heartbeat,
+        ApiKey.LEAVE_GROUP: groups.leave_group,
+        ApiKey.SYNC_GROUP: groups.sync_group,
+        ApiKey.DESCRIBE_GROUPS: groups.describe_groups,
+        ApiKey.LIST_GROUPS: groups.list_groups,
+        ApiKey.CREATE_TOPICS: topics.create_topics,
+        ApiKey.DELETE_TOPICS: topics.delete_topics,
+        ApiKey.DELETE_RECORDS: records.delete_records,
+        ApiKey.INIT_PRODUCER_ID: records.init_producer_id,
+        ApiKey.OFFSET_FOR_LEADER_EPOCH: records.offset_for_leader_epoch,
+        ApiKey.DESCRIBE_ACLS: cluster.describe_acls,
+        ApiKey.CREATE_ACLS: cluster.create_acls,
+        ApiKey.DELETE_ACLS: cluster.delete_acls,
+        ApiKey.DESCRIBE_CONFIGS: configs.describe_configs,
+        ApiKey.ALTER_CONFIGS: configs.alter_configs,
+        ApiKey.DESCRIBE_LOG_DIRS: cluster.describe_log_dirs,
+        ApiKey.CREATE_PARTITIONS: topics.create_partitions,
+        ApiKey.DELETE_GROUPS: groups.delete_groups,
+        ApiKey.ELECT_LEADERS: cluster.elect_leaders,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS: configs.alter_configs,
+        ApiKey.OFFSET_DELETE: offsets.offset_delete,
+        ApiKey.DESCRIBE_CLIENT_QUOTAS: cluster.describe_quotas,
+        ApiKey.ALTER_CLIENT_QUOTAS: cluster.alter_quotas,
+        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: cluster.describe_scram,
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS: cluster.alter_scram,
+        ApiKey.DESCRIBE_CLUSTER: cluster.describe_cluster,
+        ApiKey.LIST_CONFIG_RESOURCES: cluster.list_config_resources,
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS: topics.describe_topic_partitions,
+        ApiKey.FOLLOW_CATALOGUE: cluster.follow_catalogue,
+        ApiKey.EXPLAIN_GROUP: groups.explain_group,
+        ApiKey.DESCRIBE_OWNERS: groups.describe_owners,
+        ApiKey.LIST_GROUP_FIGURES: cluster.list_group_figures,
+    }
+)

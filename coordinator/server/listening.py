@@ -1,0 +1,173 @@
+"""The listeners of one node: their sockets, what their connections get, and their TLS.
+
+The sockets are bound before anything else is opened, and the key stores are read. Once the runtime is there, the
+listeners accept connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import socket
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from coordinator.config.listeners import PLAINTEXT
+from coordinator.config.security import OAUTHBEARER, parse_mechanisms
+from coordinator.config.values import Address, is_loopback
+from coordinator.core.cluster import ClusterNode
+from coordinator.server.connection import Connection
+from coordinator.server.listener import ServedListener
+from coordinator.server.startup import StartupError, bind, told_host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from coordinator.config.config import Config
+    from coordinator.config.listeners import Endpoint
+    from coordinator.security.credentials import Credentials
+    from coordinator.security.mechanisms import ListenerMechanisms
+    from coordinator.security.tls_listener import TlsListener
+    from coordinator.server.internal_listener import InternalListener
+    from coordinator.server.runtime import Runtime
+
+LOG: Final = logging.getLogger("coordinator.server")
+
+BACKLOG: Final = 1024
+ACCEPTS_AT_ONCE: Final = 32  # asyncio accepts this many before it handles the first; see reserved.open.files
+NONCE_BYTES: Final = 24
+
+
+class BoundListener(NamedTuple):
+    """A listener whose socket is bound and does not listen yet."""
+
+    listener: Endpoint
+    config: Config
+    bound: socket.socket
+    advertised: Address
+    tls: TlsListener | None
+
+    @property
+    def address(self) -> Address:
+        return Address(*self.bound.getsockname()[:2])
+
+    def __str__(self) -> str:
+        return f"{self.listener.name}://{self.address}"
+
+
+class Listening:
+    """All listeners of a node. The first one has the addresses that `Cluster.nodes` has."""
+
+    def __init__(self, config: Config, wall_ms: Callable[[], int], given: socket.socket | None = None) -> None:
+        """Bind. `given`: the socket of the first listener, if it was bound before. Raises StartupError."""
+        self.internal: InternalListener | None = None
+        self._servers: list[asyncio.Server] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self.bound: list[BoundListener] = []
+        try:
+            for listener in config.client_listeners:
+                own, given = given or bind(listener.address), None
+                self.bound.append(_bound(listener, config.of_listener(listener.name), own, wall_ms))
+        except BaseException:
+            self.close()
+            raise
+
+    def open_internal(self) -> None:
+        """Open a listener for the parts of this daemon, if they could not use the first one."""
+        from coordinator.server.internal_listener import InternalListener  # late: rarely needed
+
+        if self.first.listener.protocol != PLAINTEXT or self.first.config.has_authorizer:
+            self.internal = InternalListener()
+
+    @property
+    def first(self) -> BoundListener:
+        return self.bound[0]
+
+    def warn_of_open_ones(self) -> None:
+        """Name the listeners whose traffic and passwords others on the network can read."""
+        for each in self.bound:
+            if not each.listener.has_tls and not is_loopback(each.address.host):
+                LOG.warning(
+                    "the listener %s has no TLS and is reachable from other machines; machines between can read and "
+                    "change what clients send",
+                    each,
+                )
+
+    async def serve(self, runtime: Runtime, credentials: Credentials) -> None:
+        """Accept connections. Raises StartupError if a mechanism cannot be offered."""
+        wall_ms = runtime.wall_ms
+        loop = asyncio.get_running_loop()
+        for each in self.bound:
+            served = ServedListener(
+                each.listener.name,
+                each.listener.protocol,
+                await self._mechanisms(each, credentials, wall_ms) if each.listener.has_sasl else None,
+                {runtime.cluster.node_id: ClusterNode(runtime.cluster.node_id, *each.advertised)}
+                if each is not self.first
+                else {},
+                None if each.tls is None else each.tls.principal_of,
+            )
+            each.bound.listen(BACKLOG)  # the kernel's backlog: how many connections may wait to be accepted
+            if each.tls is None:
+                factory = partial(Connection, runtime, served)
+                self._servers.append(await loop.create_server(factory, sock=each.bound, backlog=ACCEPTS_AT_ONCE))
+                each.bound.listen(BACKLOG)  # again: asyncio has set it to the number of connections accepted at once
+            else:
+                from coordinator.server.tls_handshake import accept_all  # late: most daemons serve no TLS
+
+                self._tasks.append(loop.create_task(accept_all(each.bound, runtime, served, each.tls)))
+                self._tasks.append(loop.create_task(each.tls.renew()))
+
+        if self.internal is not None:
+            factory = partial(Connection, runtime, self.internal.served)
+            self._servers.append(await loop.create_server(factory, sock=self.internal.bound, backlog=ACCEPTS_AT_ONCE))
+
+    async def _mechanisms(
+        self, each: BoundListener, credentials: Credentials, wall_ms: Callable[[], int]
+    ) -> ListenerMechanisms:
+        from coordinator.security.mechanisms import ListenerMechanisms  # late, as above
+
+        tokens = None
+        if OAUTHBEARER in parse_mechanisms(each.config.sasl_enabled_mechanisms):
+            from coordinator.server.token_keys import TokenKeys
+
+            keys = await TokenKeys.load(each.listener.name, each.config, wall_ms)
+            tokens = keys.validator
+            self._tasks.append(asyncio.get_running_loop().create_task(keys.renew()))
+        try:
+            return ListenerMechanisms(each.config, credentials, partial(secrets.token_urlsafe, NONCE_BYTES), tokens)
+        except ValueError as error:
+            raise StartupError(f"listener {each.listener.name}: plain.sasl.jaas.config: {error}") from None
+
+    def descriptors(self) -> list[int]:
+        return [each.bound.fileno() for each in self.bound]
+
+    def close(self) -> None:
+        """Accept no connection any more."""
+        for task in self._tasks:
+            task.cancel()
+        for server in self._servers:
+            server.close()
+        for each in self.bound:
+            if each.tls is not None or not self._servers:  # a server closes its socket itself
+                each.bound.close()
+        if self.internal is not None and not self._servers:
+            self.internal.bound.close()
+
+
+def _bound(listener: Endpoint, config: Config, bound: socket.socket, wall_ms: Callable[[], int]) -> BoundListener:
+    host, port = bound.getsockname()[:2]
+    told = config.advertised_addresses.get(listener.name) or config.node_addresses.get(config.node_id)
+    advertised = Address(told.host if told else told_host(host), told.port if told and told.port else port)
+    tls = None
+    if listener.has_tls:
+        from coordinator.security.tls_listener import TlsListener
+        from coordinator.security.tls_settings import TlsError
+
+        try:
+            tls = TlsListener(listener.name, config, wall_ms)
+        except TlsError as error:
+            bound.close()
+            raise StartupError(f"listener {listener.name}: {error}") from None
+    return BoundListener(listener, config, bound, advertised, tls)

@@ -1,0 +1,192 @@
+"""Answers under access rules that a comparison with Kafka has shown, and the bounds of long ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from coordinator.core.effects import Ticket
+from coordinator.core.topics.describe import TOPIC
+from coordinator.security.acl.model import AclOperation, Resource
+from coordinator.server.api.authorization import groups
+from protocol.api_keys import ApiKey
+from protocol.messages import alter_configs, incremental_alter_configs
+from protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
+from protocol.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
+from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from tests.server.api.authorization_kit import Rights, ask, layer_of
+
+REFUSED, UNKNOWN = 29, 3
+TOPICS = (("gone", (0,)), ("no", (1,)), ("yes", (0, 9)), ("no", (2,)), ("yes", (1,)))  # 9 does not exist
+
+
+def commit() -> Any:
+    return OffsetCommitRequest(
+        "g",
+        topics=[
+            OffsetCommitRequestTopic(
+                name=name, partitions=[OffsetCommitRequestPartition(index, committed_metadata="") for index in parts]
+            )
+            for name, parts in TOPICS
+        ],
+    )
+
+
+def delete() -> Any:
+    return OffsetDeleteRequest(
+        "g",
+        topics=[
+            OffsetDeleteRequestTopic(name=name, partitions=[OffsetDeleteRequestPartition(index) for index in parts])
+            for name, parts in TOPICS
+        ],
+    )
+
+
+def answer_of(topic: Any, partition: Any) -> list[Any]:
+    """Return the topics of a handler's answer to what is left of TOPICS without `no`."""
+    found = {"gone": [(0, UNKNOWN)], "yes": [(9, UNKNOWN), (0, 0), (1, 0)]}
+    return [topic(name=name, partitions=[partition(*part) for part in parts]) for name, parts in found.items()]
+
+
+def told(answer: Any) -> list[tuple[str, list[tuple[int, int]]]]:
+    return [
+        (each.name, [(part.partition_index, part.error_code) for part in each.partitions]) for each in answer.topics
+    ]
+
+
+ROWS = [
+    (
+        commit(),
+        lambda: OffsetCommitResponse(topics=answer_of(OffsetCommitResponseTopic, OffsetCommitResponsePartition)),
+    ),
+    (
+        delete(),
+        lambda: OffsetDeleteResponse(topics=answer_of(OffsetDeleteResponseTopic, OffsetDeleteResponsePartition)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("request_", "served"), ROWS)
+def test_refused_and_unknown_partitions_keep_their_order_and_a_topic_has_one_entry(request_: Any, served: Any) -> None:
+    rights = Rights("READ group g", "DELETE group g", "READ topic yes", "READ topic gone")
+    outcome = ask(rights, request_, 0 if isinstance(request_, OffsetDeleteRequest) else 8, lambda _: served())
+    assert told(outcome.answer) == [
+        ("gone", [(0, UNKNOWN)]),
+        ("no", [(1, REFUSED), (2, REFUSED)]),
+        ("yes", [(9, UNKNOWN), (0, 0), (1, 0)]),
+    ]
+
+
+def test_a_commit_of_which_all_is_refused_has_one_entry_for_each_topic() -> None:
+    outcome = ask(Rights("READ group g"), commit(), 8, lambda _: None)
+    assert outcome.handled is None
+    assert [name for name, _ in told(outcome.answer)] == ["gone", "no", "yes"]
+
+
+@pytest.mark.parametrize("module", [alter_configs, incremental_alter_configs])
+def test_settings_without_a_value_are_left_to_the_handler(module: Any) -> None:
+    request_class = getattr(module, module.__name__.rpartition(".")[2].title().replace("_", "") + "Request")
+    asked = [
+        module.AlterConfigsResource(TOPIC, name, [module.AlterableConfig(name="retention.ms", value=value)])
+        for name, value in (("no", None), ("yes", "1"))
+    ]
+    served = getattr(module, request_class.__name__.replace("Request", "Response"))
+    outcome = ask(Rights(), request_class(resources=asked), 1, lambda _: served(responses=[]))
+    assert [each.resource_name for each in outcome.handled.resources] == ["no"]
+    assert [(each.resource_name, each.error_code) for each in outcome.answer.responses] == [("yes", REFUSED)]
+
+
+def test_a_refusal_of_the_quotas_has_no_list_of_them() -> None:
+    outcome = ask(Rights(), DescribeClientQuotasRequest(), 1, lambda _: None)
+    assert (outcome.answer.error_code, outcome.answer.entries) == (31, None)
+
+
+def test_a_refused_heartbeat_is_not_answered_at_once() -> None:
+    """Its connection would recognise it when it is repeated, and answer that all is well."""
+    answers: list[Any] = []
+    turns: list[Any] = []
+
+    class Session:
+        principal = "User:alice"
+
+    class Node:
+        topics = None
+
+        def reply(self, ticket: Ticket, response: Any) -> None:
+            answers.append(response)
+
+        def take_turns(self, ticket: Ticket, steps: Any) -> None:
+            turns.append(steps)
+
+    ticket = Ticket(Session(), api_key=ApiKey.HEARTBEAT, version=4)
+    layer_of(Rights())(lambda *_: None, Node(), HeartbeatRequest("g", 1, "m"), ticket, 0)
+    assert answers == []
+    list(turns[0])
+    assert answers == [HeartbeatResponse(error_code=30)]
+
+
+class Counting(Rights):
+    """Counts the decisions since the last step."""
+
+    def __init__(self, *rights: str) -> None:
+        super().__init__(*rights)
+        self.steps = [0]
+
+    def may(self, operation: AclOperation, resource: Resource, *, is_logged: bool = True, count: int = 1) -> bool:
+        self.steps[-1] += 1
+        return super().may(operation, resource, is_logged=is_logged, count=count)
+
+    def operations(self, resource: Resource) -> int:
+        self.steps[-1] += 1
+        return super().operations(resource)
+
+    def end_step(self) -> None:
+        self.steps.append(0)
+
+
+NAMES = [f"g{number}" for number in range(47)]
+
+
+def test_very_many_groups_are_listed_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "GROUPS_PER_STEP", 5)
+    rights = Counting("DESCRIBE group g3", "DESCRIBE group g46")
+    listed = ListGroupsResponse(groups=[ListedGroup(group_id=name) for name in NAMES])
+    outcome = ask(rights, ListGroupsRequest(), 4, lambda _: listed, each_step=rights.end_step)
+    assert [each.group_id for each in outcome.answer.groups] == ["g3", "g46"]
+    assert len(rights.steps) >= 47 // 5
+    assert max(rights.steps) <= 6  # and the decision about the cluster
+
+
+def test_the_operations_on_very_many_groups_are_told_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "GROUPS_PER_STEP", 5)
+    rights = Counting(*(f"DESCRIBE group {name}" for name in NAMES))
+    request = DescribeGroupsRequest([*NAMES, "no"], include_authorized_operations=True)
+    described = DescribeGroupsResponse(groups=[DescribedGroup(group_id=name, error_message=None) for name in NAMES])
+
+    def serve(_: Any) -> Any:
+        rights.end_step()  # the check of the request itself is over
+        return described
+
+    outcome = ask(rights, request, 5, serve, each_step=rights.end_step)
+    assert [each.group_id for each in outcome.answer.groups] == ["no", *NAMES]
+    assert {each.authorized_operations for each in outcome.answer.groups[1:]} == {1 << AclOperation.DESCRIBE}
+    assert len(rights.steps) >= 47 // 5
+    assert max(rights.steps[1:]) <= 5
