@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 from typing import Final
 
 from coordinator.cli.table import FORMATS
 
 DEFAULT_SERVER: Final = "127.0.0.1:9092"
 SERVER_VARIABLE: Final = "COORDINATOR_BOOTSTRAP_SERVER"
+CONFIG_VARIABLE: Final = "COORDINATOR_COMMAND_CONFIG"
 
 TIME_FLAGS: Final = ("--at", "--since", "--until")  # their values may begin with a minus
 
@@ -23,7 +25,28 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         default=os.environ.get(SERVER_VARIABLE) or DEFAULT_SERVER,
         help=f"a broker of this coordinator or of any Kafka; default: ${SERVER_VARIABLE}, else {DEFAULT_SERVER}",
     )
+    add_command_config(parser)
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds, default=10.0, help="default: 10")
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of commands for a server or for the data directory of a daemon that does not run."""
+    parser.add_argument(
+        "--data-dir", metavar="DIR", type=Path, help="in place of a server, that of a daemon that does not run"
+    )
+    add_server(parser)
+    add_output(parser)
+
+
+def add_command_config(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that names the settings of connections to a broker."""
+    parser.add_argument(
+        "--command-config",
+        metavar="FILE",
+        type=Path,
+        default=os.environ.get(CONFIG_VARIABLE) or None,
+        help=f"client settings in Kafka's words: TLS, SASL; default: ${CONFIG_VARIABLE}",
+    )
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:

@@ -1,8 +1,8 @@
 """A small blocking Kafka client for the admin commands: one request at a time, to this coordinator or to any Kafka.
 
-Each connection first asks for ApiVersions and then uses the newest version that both sides have. A request goes to any
-node, to the controller, to the coordinator of a group or to the leader of a partition. After a retriable error (a
-coordinator that loads, an election) it is sent again until the time limit.
+Each connection first asks for ApiVersions, logs in if --command-config says so, and then uses the newest version that
+both sides have. A request goes to any node, to the controller, to the coordinator of a group or to the leader of a
+partition. After a retriable error (a coordinator that loads, an election) it is sent again until the time limit.
 
 Where a newer version only moves fields (FindCoordinator from 4, OffsetFetch from 8), the older one is used, which every
 broker from 1.0 on has. Failures are `CliError`s with one sentence.
@@ -13,7 +13,8 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
-from typing import Final, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from coordinator.cli.errors import CliError
 from coordinator.cli.other_servers import kind_of_server
@@ -28,6 +29,11 @@ from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsRespon
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from protocol.schema import Message
+
+if TYPE_CHECKING:
+    import argparse
+
+    from coordinator.cli.command_config import CommandConfig
 
 CLIENT_ID: Final = "coordinator-cli"
 MAX_ANSWER: Final = 256 * 1024 * 1024
@@ -44,9 +50,9 @@ class UnreachableError(CliError):
 
 
 class NodeConnection:
-    """One connection to one node."""
+    """One connection to one node. `config` has the settings of TLS and SASL; None: neither."""
 
-    def __init__(self, address: Address, timeout_s: float) -> None:
+    def __init__(self, address: Address, timeout_s: float, config: CommandConfig | None) -> None:
         self.address = address
         self._protocol = ClientConnection(CLIENT_ID, MAX_ANSWER)
         self._first_bytes = b""
@@ -58,10 +64,15 @@ class NodeConnection:
                 "start it with `coordinator serve`, or name another with --bootstrap-server host:port"
             ) from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if config is not None:
+            self._socket = config.wrap(self._socket, address)
         try:
             self._versions = self._ask_versions()
+            if config is not None:
+                config.log_in(self)
         except UnreachableError:
-            kind = kind_of_server(self._socket, address, self._first_bytes)
+            has_tls = config is not None and config.has_tls
+            kind = None if has_tls else kind_of_server(self._socket, address, self._first_bytes)
             self._socket.close()
             if kind is None:
                 raise
@@ -112,9 +123,10 @@ class NodeConnection:
                 f"{self.address} did not answer in time; try a longer --timeout, or see whether it serves Kafka"
             ) from None
         except OSError as error:
+            reason = getattr(error, "reason", None) or error.strerror or error  # the first: of TLS
             raise UnreachableError(
-                f"{self.address} ended the connection ({error.strerror or error}); see its log, and check that it is a "
-                "plaintext listener for Kafka clients, without TLS and SASL"
+                f"{self.address} ended the connection ({reason}); see its log, and if it wants TLS, a certificate or a "
+                "login (SASL), give the settings in a file by --command-config"
             ) from None
         except ResponseMismatchError:
             raise UnreachableError(
@@ -141,7 +153,7 @@ class NodeConnection:
 class Client:
     """The nodes of one cluster, connected on first use. Use it as a context manager."""
 
-    def __init__(self, bootstrap: str, timeout_s: float = 10.0) -> None:
+    def __init__(self, bootstrap: str, timeout_s: float = 10.0, config: CommandConfig | None = None) -> None:
         try:
             self._bootstrap = [parse_address(entry) for entry in bootstrap.split(",") if entry.strip()]
         except ConfigError as error:
@@ -149,6 +161,7 @@ class Client:
         if not self._bootstrap:
             raise CliError("--bootstrap-server names no address; write host:port")
         self._timeout_s = timeout_s
+        self._config = config
         self._deadline = time.monotonic() + timeout_s
         self._connections: dict[Address, NodeConnection] = {}
         self._nodes: dict[int, Address] = {}
@@ -231,8 +244,21 @@ class Client:
     def _connect(self, address: Address) -> NodeConnection:
         connection = self._connections.get(address)
         if connection is None:
-            connection = self._connections[address] = NodeConnection(address, self._timeout_s)
+            connection = self._connections[address] = NodeConnection(address, self._timeout_s, self._config)
         return connection
+
+
+def client_of(arguments: argparse.Namespace) -> Client:
+    """Return the client that the arguments of `add_server` ask for."""
+    return Client(arguments.bootstrap_server, arguments.timeout, read_command_config(arguments.command_config))
+
+
+def read_command_config(path: Path | None) -> CommandConfig | None:
+    if path is None:
+        return None
+    from coordinator.cli.command_config import CommandConfig  # late: TLS takes longer to import than all the rest
+
+    return CommandConfig(path)
 
 
 def explain(code: int, message: str | None = None) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.cli.arguments import add_output, add_server
-from coordinator.cli.client import Client, UnreachableError
+from coordinator.cli.client import Client, UnreachableError, client_of
 from coordinator.cli.engine import add_engine
 from coordinator.cli.errors import CliError
 from coordinator.cli.screen import complain
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise CliError("give DATA-DIR and --nodes, or a log.engine by --log-engine or --config")
         columns, rows = OWNER_COLUMNS, owners(arguments.directory, _ids(arguments.nodes))
     else:
-        with Client(arguments.bootstrap_server, arguments.timeout) as client:
+        with client_of(arguments) as client:
             rows, problems = describe(client)
         columns = NODE_COLUMNS
     print(render(arguments.output, columns, rows))

@@ -10,10 +10,14 @@ import argparse
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from coordinator.cli.arguments import DEFAULT_SERVER, SERVER_VARIABLE
+from coordinator.cli.arguments import CONFIG_VARIABLE, DEFAULT_SERVER, SERVER_VARIABLE
 from coordinator.cli.errors import CliError
+
+if TYPE_CHECKING:
+    from coordinator.cli.client import Client
 
 DESCRIPTION: Final = "Print the script that makes a shell complete these commands."
 
@@ -92,26 +96,25 @@ def _values(action: argparse.Action, words: list[str]) -> list[str]:
 
 
 def _groups(words: list[str]) -> list[str]:
-    from coordinator.cli.client import Client
     from coordinator.cli.group_listing import every_group
 
-    with Client(_server(words), TIMEOUT_S) as client:
+    with _client(words) as client:
         return [group.group_id for group in every_group(client, [])]
 
 
 def _topics(words: list[str]) -> list[str]:
-    from coordinator.cli.client import Client
-
-    with Client(_server(words), TIMEOUT_S) as client:
+    with _client(words) as client:
         return [topic.name or "" for topic in client.metadata(None).topics]
 
 
-def _server(words: list[str]) -> str:
-    """Return the server that these words name, else that of the environment."""
-    for option, value in itertools.pairwise(words):
-        if option in ("-b", "--bootstrap-server"):
-            return value
-    return os.environ.get(SERVER_VARIABLE) or DEFAULT_SERVER
+def _client(words: list[str]) -> Client:
+    """Return a client by what these words name, else by the environment."""
+    from coordinator.cli.client import Client, read_command_config
+
+    named = dict(itertools.pairwise(words))
+    server = named.get("--bootstrap-server") or named.get("-b") or os.environ.get(SERVER_VARIABLE) or DEFAULT_SERVER
+    config = named.get("--command-config") or os.environ.get(CONFIG_VARIABLE)
+    return Client(server, TIMEOUT_S, read_command_config(Path(config) if config else None))
 
 
 # By the name that an argument has in the help.

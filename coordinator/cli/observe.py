@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from coordinator.cli.arguments import add_command_config
 from coordinator.cli.errors import CliError
 from coordinator.cli.screen import need_extra
 from coordinator.cli.serve import check_port_file
@@ -39,7 +40,7 @@ DAYS: Final = 30
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--bootstrap-server", metavar="HOST:PORT,...", required=True, help="brokers of the cluster")
-    add("--command-config", metavar="FILE", type=Path, help="settings of the client, in Kafka's words: TLS, SASL")
+    add_command_config(parser)
     add("--data-dir", metavar="DIR", type=Path, default=DATA_DIR, help=f"where it keeps its copy; default: {DATA_DIR}")
     add("--http", metavar="HOST:PORT", default=HTTP, help=f"the address of the console; default: {HTTP}")
     add("--retention-days", metavar="N", type=int, default=DAYS, help=f"how long the past is kept; default: {DAYS}")

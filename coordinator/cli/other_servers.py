@@ -9,7 +9,7 @@ from coordinator.config.values import Address
 
 PROBE_S: Final = 0.5
 _HTTP: Final = "it is an HTTP server; give the address for Kafka clients, which is often port 9092"
-_TLS: Final = "it speaks TLS, which these commands do not; give the address of a plaintext listener"
+_TLS: Final = "it speaks TLS; set security.protocol to SSL or SASL_SSL in a file, and give that by --command-config"
 # The first bytes of an answer: HTTP, its oldest version that has no status line, an alert and a handshake of TLS.
 _FIRST_BYTES: Final = ((b"HTTP/", _HTTP), (b"<", _HTTP), (b"\x15\x03", _TLS), (b"\x16\x03", _TLS))
 

@@ -77,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     # Imported here, so that a mistake in the settings is reported without waiting for the server's imports.
     from coordinator.server import server
+    from coordinator.server.startup import StartupError
 
     files = server.PortFiles(arguments.port_file, arguments.http_port_file)
     try:
@@ -87,9 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
         if config.test_verbs_enable or config.test_verbs_token:
             from coordinator.testing import daemon
 
-            return daemon.run(config, files, ready=lambda address: announce(config, address))
-        return server.run(config, files, ready=lambda address: announce(config, address))
-    except server.StartupError as error:
+            return daemon.run(config, files, ready=lambda *addresses: announce(config, *addresses))
+        return server.run(config, files, ready=lambda *addresses: announce(config, *addresses))
+    except StartupError as error:
         raise CliError(str(error), error.exit_code) from error
 
 
@@ -103,12 +104,14 @@ def check_port_file(flag: str, path: Path) -> None:
 
 def announce(config: Config, address: str, *others: str) -> None:
     """Print the addresses of the running daemon, and a command to try it with."""
+    print(f"listening on {', '.join((address, *others))}", flush=True)
+    if "://" in address:
+        return  # a client needs TLS or a password, and a command with both would be long
     host, _, port = address.rpartition(":")
     reachable = f"127.0.0.1:{port}" if host in ("0.0.0.0", "::") else address
     if config.advertised_address is not None:
         reachable = str(config.advertised_address)
     topic = next(iter(config.preloaded_topics), "orders")
-    print(f"listening on {', '.join((address, *others))}")
     print(f"try it: {_client_command(Path(sys.executable), reachable, topic)}", flush=True)
 
 

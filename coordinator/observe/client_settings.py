@@ -7,39 +7,19 @@ clients need, such as `group.id`, are ignored and listed in `ignored`.
 
 from __future__ import annotations
 
-import re
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
 
+from coordinator.config.listeners import PLAINTEXT, PROTOCOLS
 from coordinator.config.properties import PropertiesError, parse_properties
+from coordinator.config.security import MECHANISMS
 from coordinator.observe.errors import ObserveError
+from coordinator.security.client_settings import ClientSettingsError, kafka_settings
 
-PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 DEFAULT_CLIENT_ID: Final = "coordinator-observe"
-
-# Keys of librdkafka and older spellings, by the name that is used here.
-_ALIASES: Final = {
-    "sasl.mechanisms": "sasl.mechanism",
-    "ssl.ca.location": "ssl.truststore.location",
-    "ssl.ca.pem": "ssl.truststore.certificates",
-    "ssl.certificate.pem": "ssl.keystore.certificate.chain",
-    "ssl.key.pem": "ssl.keystore.key",
-    "sasl.oauthbearer.client.credentials.client.id": "sasl.oauthbearer.client.id",
-    "sasl.oauthbearer.client.credentials.client.secret": "sasl.oauthbearer.client.secret",
-}
-_JAAS_OPTION: Final = re.compile(r'([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))')
-# Options of a JAAS entry, by the key that says the same.
-_JAAS_KEYS: Final = {
-    "username": "sasl.username",
-    "password": "sasl.password",
-    "clientId": "sasl.oauthbearer.client.id",
-    "clientSecret": "sasl.oauthbearer.client.secret",
-    "scope": "sasl.oauthbearer.scope",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +36,7 @@ class TokenSource:
 class ClientSettings:
     """The settings of connections. `ssl_context` is None where the protocol has no TLS."""
 
-    security_protocol: str = "PLAINTEXT"
+    security_protocol: str = PLAINTEXT
     sasl_mechanism: str = ""
     username: str = ""
     password: str = field(default="", repr=False)
@@ -92,14 +72,10 @@ class ClientSettings:
     def parse(cls, text: str, name: str) -> Self:
         """Parse the text of a file. ObserveError names the key, and never the value of a password."""
         try:
-            entries = parse_properties(text)
-        except PropertiesError as error:
+            facts = kafka_settings({entry.key: entry.value for entry in parse_properties(text)})
+        except (PropertiesError, ClientSettingsError) as error:
             raise ObserveError(f"{name}: {error}") from None
-        facts = {_ALIASES.get(entry.key, entry.key): entry.value.strip() for entry in entries}
-        for option, value in _jaas_options(facts.get("sasl.jaas.config", "")).items():
-            if option in _JAAS_KEYS:
-                facts.setdefault(_JAAS_KEYS[option], value)
-        protocol = facts.get("security.protocol", "PLAINTEXT").upper()
+        protocol = facts.get("security.protocol", PLAINTEXT).upper()
         if protocol not in PROTOCOLS:
             raise ObserveError(f"{name}: security.protocol={protocol} is not one of {', '.join(PROTOCOLS)}")
         return cls(
@@ -141,14 +117,6 @@ _KNOWN: Final = frozenset(
         "enable.ssl.certificate.verification",
     ]
 )
-
-
-def _jaas_options(entry: str) -> dict[str, str]:
-    """Return the options of a JAAS entry such as `...PlainLoginModule required username="a" password="b";`."""
-    options = {}
-    for name, quoted, plain in _JAAS_OPTION.findall(entry):
-        options[name] = re.sub(r"\\(.)", r"\1", quoted) if quoted or not plain else plain
-    return options
 
 
 def _number(facts: Mapping[str, str], key: str, default: int, name: str) -> int:

@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from coordinator.cli.arguments import add_groups, add_output, add_server
-from coordinator.cli.client import Client, explain
+from coordinator.cli.client import Client, client_of, explain
 from coordinator.cli.errors import CliError, noted
 from coordinator.cli.groups.selection import groups_of, not_found
 from coordinator.cli.screen import complain
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     problems: list[str] = []
     rows: list[Row] = []
-    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+    with client_of(arguments) as client:
         for group_id in groups_of(client, arguments, problems):
             with noted(problems):
                 _delete(client, group_id)

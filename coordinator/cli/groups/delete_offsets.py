@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from coordinator.cli.arguments import add_output, add_server
-from coordinator.cli.client import Client
+from coordinator.cli.client import client_of
 from coordinator.cli.errors import CliError
 from coordinator.cli.group_description import GroupNotFoundError
 from coordinator.cli.groups.selection import not_found, only_group
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     group_id = only_group(arguments)
     wanted = parse_topic_partitions(arguments.topic)
-    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+    with client_of(arguments) as client:
         committed = todays_offsets(client, group_id)
         chosen = {
             (topic, partition): committed[topic, partition]

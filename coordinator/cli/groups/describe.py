@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from coordinator.cli.arguments import add_groups, add_output, add_server
-from coordinator.cli.client import Client, explain
+from coordinator.cli.client import Client, client_of, explain
 from coordinator.cli.group_description import (
     DescribedGroup,
     DescribedMember,
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     problems: list[str] = []
     rows: list[Row] = []
     code = 0
-    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+    with client_of(arguments) as client:
         for group_id in groups_of(client, arguments, problems):
             try:
                 group = describe(client, group_id)

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from coordinator.cli.arguments import add_server
-from coordinator.cli.client import Client, NodeConnection, UnreachableError
+from coordinator.cli.client import NodeConnection, UnreachableError, client_of
 from coordinator.cli.errors import CliError
 from coordinator.cli.group_description import describe
 from coordinator.cli.groups.selection import not_found
@@ -127,7 +127,7 @@ def ask(arguments: argparse.Namespace) -> Story:
     group: str = arguments.group
     if arguments.http is not None:
         return _ask_console(arguments.http, group, arguments.timeout)
-    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+    with client_of(arguments) as client:
         _, connection = client.coordinator(group)
 
         def once() -> tuple[int, ExplainGroupResponse]:
@@ -174,7 +174,7 @@ def _ask_console(address: str, group: str, timeout_s: float) -> Story:
 def _not_ours(arguments: argparse.Namespace, connection: NodeConnection, error: UnreachableError) -> CliError:
     """Return what to say of a broker that does not know the request. One that answers nothing else either is down."""
     try:
-        with Client(arguments.bootstrap_server, arguments.timeout) as client:
+        with client_of(arguments) as client:
             group = describe(client, arguments.group)
     except UnreachableError:
         return error

@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from coordinator.cli.arguments import add_output, add_server
-from coordinator.cli.client import Client, explain
+from coordinator.cli.client import Client, client_of, explain
 from coordinator.cli.errors import CliError
 from coordinator.cli.group_description import (
     DescribedGroup,
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     named: str | None = arguments.group or arguments.positional_group
     problems: list[str] = []
-    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+    with client_of(arguments) as client:
         groups = [_described(client, named)] if named is not None else _every_group(client, problems)
         group, member = _only(groups, arguments.member, named, problems)
         _remove(client, group, member, f"{REASON}: {arguments.reason}" if arguments.reason else REASON)

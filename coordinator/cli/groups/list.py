@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from coordinator.cli.arguments import add_output, add_server
-from coordinator.cli.client import Client
+from coordinator.cli.client import Client, client_of
 from coordinator.cli.errors import CliError
 from coordinator.cli.group_listing import every_group
 from coordinator.cli.groups.state_colours import STATE_COLOURS
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     missing: list[str] = []
     wanted = _states(arguments.state) if arguments.state is not None else None
-    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+    with client_of(arguments) as client:
         rows = list_groups(client, wanted, missing)
     if rows or arguments.output != "table":
         print(render(arguments.output, COLUMNS, rows, {"STATE": STATE_COLOURS}))

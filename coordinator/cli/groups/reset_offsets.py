@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.cli.arguments import add_groups, add_output, add_server
-from coordinator.cli.client import Client
+from coordinator.cli.client import Client, client_of
 from coordinator.cli.errors import CliError, noted
 from coordinator.cli.group_description import TopicPartition, describe_if_there
 from coordinator.cli.groups.selection import groups_of
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     since = _since(arguments, now)
     problems: list[str] = []
     plans: dict[str, list[PartitionReset]] = {}
-    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+    with client_of(arguments) as client:
         groups = groups_of(client, arguments, problems)
         file = _from_file(arguments.from_file, groups) if kind == "from_file" else {}
         for group_id in groups:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from coordinator.cli.arguments import seconds
+from coordinator.cli.arguments import add_command_config, seconds
 from coordinator.cli.errors import CliError
 from coordinator.cli.history.arguments import (
     add_place,
@@ -87,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT,...",
         help="ask these brokers for the log ends, and leave out partitions that have reached theirs",
     )
+    add_command_config(stalled)
     stalled.add_argument("--timeout", metavar="SECONDS", type=seconds, default=10.0, help="default: 10")
 
 
@@ -293,10 +294,10 @@ def _changes(past: GroupHistory, selection: Selection) -> list[GroupChange]:
 def _log_ends(arguments: argparse.Namespace, partitions: list[tuple[str, int]]) -> dict[tuple[str, int], int] | None:
     if arguments.bootstrap_server is None:
         return None
-    from coordinator.cli.client import Client
+    from coordinator.cli.client import client_of
     from coordinator.cli.log_ends import log_end_offsets
 
-    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+    with client_of(arguments) as client:
         return log_end_offsets(client, partitions)
 
 

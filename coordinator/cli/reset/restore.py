@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from coordinator.cli.arguments import add_server
-from coordinator.cli.client import Client, UnreachableError
+from coordinator.cli.client import UnreachableError, client_of
 from coordinator.cli.errors import CliError
 from coordinator.cli.history.arguments import add_place, check_selection, load, moment, reading_files, source_of
 from coordinator.cli.screen import tell
@@ -125,7 +125,7 @@ def reset(
     from coordinator.cli.reset import requests
     from coordinator.cli.reset.plan import Act, make_plan
 
-    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+    with client_of(arguments) as client:
         now = reach = None
         try:
             now = {

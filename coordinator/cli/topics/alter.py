@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from coordinator.cli.arguments import add_output, add_server, add_topics
-from coordinator.cli.client import Client, explain
+from coordinator.cli.client import Client, client_of, explain
 from coordinator.cli.errors import CliError
 from coordinator.cli.screen import complain
 from coordinator.cli.table import Row, render
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise CliError("say what to change: --partitions N, --config KEY=VALUE or --delete-config KEY")
     problems: list[str] = []
     rows: list[Row] = []
-    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+    with client_of(arguments) as client:
         if changes:
             rows += _alter_settings(client, names, changes, problems)
         if arguments.partitions is not None and not problems:

@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from coordinator.cli.arguments import add_output, add_server
-from coordinator.cli.client import Client, explain
+from coordinator.cli.client import Client, client_of, explain
 from coordinator.cli.errors import CliError
 from coordinator.cli.screen import tell
 from coordinator.cli.table import Row, render
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+    with client_of(arguments) as client:
         rows = create_topics(client, arguments)
     print(render(arguments.output, COLUMNS, rows))
     return 0

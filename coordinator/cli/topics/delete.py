@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from coordinator.cli.arguments import add_output, add_server, add_topics
-from coordinator.cli.client import Client, explain
+from coordinator.cli.client import client_of, explain
 from coordinator.cli.screen import complain
 from coordinator.cli.table import Row, render
 from coordinator.cli.topics.selection import missing_topic, named_topics
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = named_topics(arguments)
     problems: list[str] = []
     rows: list[Row] = []
-    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+    with client_of(arguments) as client:
         request = DeleteTopicsRequest(
             topics=[DeleteTopicState(name=name) for name in names],
             topic_names=names,  # before version 6

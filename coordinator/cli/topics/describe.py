@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from coordinator.cli.arguments import add_output, add_server, add_topics, topics_of
-from coordinator.cli.client import Client, explain
+from coordinator.cli.client import Client, client_of, explain
 from coordinator.cli.log_ends import EARLIEST, LATEST, log_offsets
 from coordinator.cli.screen import complain, count, tell
 from coordinator.cli.table import Row, render
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     problems: list[str] = []
     rows: list[Row] = []
-    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+    with client_of(arguments) as client:
         found = sorted(client.metadata(topics_of(arguments) or None).topics, key=lambda topic: topic.name or "")
         for topic in found:
             if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:

@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from coordinator.cli.arguments import add_output, add_server
-from coordinator.cli.client import Client, NodeConnection
+from coordinator.cli.client import Client, NodeConnection, client_of
 from coordinator.cli.screen import tell
 from coordinator.cli.table import Row, render
 
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+    with client_of(arguments) as client:
         rows = [row for row in list_topics(client) if not (arguments.exclude_internal and row["INTERNAL"])]
     if rows or arguments.output != "table":
         print(render(arguments.output, COLUMNS, rows))

@@ -203,7 +203,7 @@ def test_http_port_of_the_daemon_and_a_tls_port_are_named(tmp_path: Path, capsys
         port = listener.getsockname()[1]
         assert main(["topics", "list", "-b", f"127.0.0.1:{port}"]) == 2
         thread.join(10)
-    assert f"127.0.0.1:{port} does not answer as a Kafka broker: it speaks TLS, which these" in capsys.readouterr().err
+    assert f"127.0.0.1:{port} does not answer as a Kafka broker: it speaks TLS; set" in capsys.readouterr().err
 
 
 def test_silent_broker_is_given_up_after_the_timeout(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,1 @@
+"""`coordinator users VERB`: users with passwords (KIP-554), here and for any Kafka."""
