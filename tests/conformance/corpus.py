@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tests.conformance.drive import pair
 from tests.conformance.generator import Generator
 from tests.conformance.kafka import KafkaMissingError, release
 from tests.conformance.lockstep import (
@@ -33,6 +32,7 @@ from tests.conformance.lockstep import (
     InitialDelays,
 )
 from tests.conformance.script import CAN_PARK, Script, Step, groups_of, words
+from tests.conformance.servers import pair
 from tests.conformance.shrink import paths
 from tests.conformance.side import Side
 

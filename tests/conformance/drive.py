@@ -16,39 +16,19 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from protocol.messages.api_versions import ApiVersionsRequest
 from tests.conformance import measured
-from tests.conformance.generator import Generator
-from tests.conformance.kafka import Kafka, KafkaMissingError, release
-from tests.conformance.lockstep import KAFKA_SETTINGS, OUR_OVERRIDES, TOPICS, Difference, Lockstep, Outcome, retried
-from tests.conformance.script import APIS, Script, words
+from tests.conformance.kafka import KafkaMissingError, release
+from tests.conformance.lockstep import Difference, Outcome
+from tests.conformance.script import Script, words
+from tests.conformance.servers import Pair, pair, secured_pair
 from tests.conformance.shrink import shrink, signature
-from tests.support.daemon import Daemon
-from tests.support.wire import call
 
 STEPS_OF_A_SCRIPT: Final = (15, 25, 25, 50)  # one of them, by the seed
 AT_ONCE: Final = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A Kafka and a daemon of ours, set up alike."""
-
-    kafka_port: int
-    our_port: int
-    versions: dict[str, range]
-
-    def lockstep(self) -> Lockstep:
-        return Lockstep(self.kafka_port, self.our_port)
-
-    async def replay(self, script: Script) -> Outcome:
-        return await retried(self.lockstep, script)
 
 
 @dataclass(slots=True)
@@ -63,30 +43,6 @@ class Totals:
     known: Counter[str] = field(default_factory=Counter)
     apis: Counter[str] = field(default_factory=Counter)
     differences: list[tuple[str, Script, Difference]] = field(default_factory=list)
-
-
-@contextmanager
-def pair(directory: Path, *, environment: Mapping[str, str] | None = None) -> Iterator[Pair]:
-    """Both servers, with the same topics."""
-    kafka = Kafka(directory / "kafka", settings=KAFKA_SETTINGS)
-    ours = Daemon(directory / "ours", overrides=OUR_OVERRIDES, environment=environment)
-    with kafka, ours:
-        for name, partitions in TOPICS.items():
-            kafka.create_topic(name, partitions)
-            ours.create_topic(name, partitions)
-        yield Pair(kafka.port, ours.port, versions_of_both(kafka.port, ours.port))
-
-
-def versions_of_both(kafka_port: int, our_port: int) -> dict[str, range]:
-    """Return, for each API of the scripts, the versions that both servers advertise."""
-    served = []
-    for port in (kafka_port, our_port):
-        answer = call(port, ApiVersionsRequest(), 0)
-        served.append({each.api_key: (each.min_version, each.max_version) for each in answer.api_keys})
-    return {
-        name: range(max(each[key][0] for each in served), min(each[key][1] for each in served) + 1)
-        for name, key in APIS.items()
-    }
 
 
 async def drive(servers: Pair, seed: str, steps: int, *, shorten: bool = True, at_once: int = AT_ONCE) -> Totals:
@@ -127,7 +83,7 @@ async def _one(servers: Pair, name: str) -> tuple[Outcome, Script]:
     for _ in range(3):
         run = servers.lockstep()
         length = random.Random(name).choice(STEPS_OF_A_SCRIPT)
-        outcome = await run.run(Generator(name, length, servers.versions).next_step)
+        outcome = await run.run(servers.generator(name, length).next_step)
         if not outcome.inconclusive:
             break
     return outcome, run.script
@@ -158,6 +114,7 @@ def main() -> int:
     parser.add_argument("--seed", default=os.environ.get("SEED") or "1", help="one seed, or a range like 1-20")
     parser.add_argument("--steps", type=int, default=int(os.environ.get("STEPS") or 500), help="steps per seed")
     parser.add_argument("--script", type=Path, help="replay this script (JSON) instead")
+    parser.add_argument("--acl", action="store_true", help="with users and access rules, one script at a time")
     parser.add_argument("--coverage", action="store_true", help="of coordinator/core/group by the scripts")
     parser.add_argument("--no-shrink", action="store_true")
     arguments = parser.parse_args()
@@ -171,7 +128,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="conformance-") as name:
         folder = Path(name)
         environment = measured.environment(folder / "coverage") if arguments.coverage else None
-        with pair(folder, environment=environment) as servers:
+        start = secured_pair if arguments.acl else pair
+        with start(folder, environment=environment) as servers:
             print(f"Apache Kafka {version} at {servers.kafka_port}, ours at {servers.our_port}", flush=True)
             if arguments.script is not None:
                 outcome = asyncio.run(servers.replay(json.loads(arguments.script.read_text())))
@@ -189,7 +147,8 @@ def _run_seeds(servers: Pair, seeds: list[str], arguments: argparse.Namespace) -
     steps = differences = 0
     for seed in seeds:
         started = time.monotonic()
-        totals = asyncio.run(drive(servers, seed, arguments.steps, shorten=not arguments.no_shrink))
+        at_once = 1 if arguments.acl else AT_ONCE
+        totals = asyncio.run(drive(servers, seed, arguments.steps, shorten=not arguments.no_shrink, at_once=at_once))
         print(f"--- seed {seed}, {time.monotonic() - started:.0f} s\n{summary(totals)}", flush=True)
         steps += totals.steps
         differences += len(totals.differences)

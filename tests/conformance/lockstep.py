@@ -99,10 +99,10 @@ class Outcome:
 class Lockstep:
     """One run. `next_step` is asked for each step with this object, so that a generator can look at the groups."""
 
-    def __init__(self, kafka_port: int, our_port: int) -> None:
+    def __init__(self, kafka_port: int, our_port: int, sasl_ports: tuple[int, int] = (0, 0)) -> None:
         prefix = f"x{os.getpid()}.{next(_runs)}."
-        self.kafka = Side("Kafka", kafka_port, prefix)
-        self.ours = Side("ours", our_port, prefix)
+        self.kafka = Side("Kafka", kafka_port, prefix, sasl_ports[0])
+        self.ours = Side("ours", our_port, prefix, sasl_ports[1])
         self.script: Script = []
         self.outcome = Outcome()
         self.groups: list[str] = []

@@ -42,9 +42,23 @@ APIS: Final = {
     "ElectLeaders": ApiKey.ELECT_LEADERS,
     "ListConfigResources": ApiKey.LIST_CONFIG_RESOURCES,
     "DescribeTopicPartitions": ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    # With access rules only:
+    "CreateAcls": ApiKey.CREATE_ACLS,
+    "DeleteAcls": ApiKey.DELETE_ACLS,
+    "DescribeAcls": ApiKey.DESCRIBE_ACLS,
+    "Metadata": ApiKey.METADATA,
+    "ListOffsets": ApiKey.LIST_OFFSETS,
+    "OffsetForLeaderEpoch": ApiKey.OFFSET_FOR_LEADER_EPOCH,
+    "DescribeCluster": ApiKey.DESCRIBE_CLUSTER,
+    "InitProducerId": ApiKey.INIT_PRODUCER_ID,
+    "CreateTopics": ApiKey.CREATE_TOPICS,
+    "CreatePartitions": ApiKey.CREATE_PARTITIONS,
+    "DeleteRecords": ApiKey.DELETE_RECORDS,
+    "DescribeConfigs": ApiKey.DESCRIBE_CONFIGS,
 }
 CAN_PARK: Final = frozenset({"JoinGroup", "SyncGroup"})
 GROUP: Final = re.compile(r"\$(g\d+)")
+ALL_GROUPS: Final = "$g"  # what the names of all groups begin with
 # A consumer's metadata, version 1: it subscribes to t0, to t1, to nothing. Scripts name them.
 BLOBS: Final = {
     "$sub:t0": "\x00\x01\x00\x00\x00\x01\x00\x02t0\xff\xff\xff\xff\x00\x00\x00\x00",
@@ -55,9 +69,14 @@ BLOB_NAMES: Final = {value: name for name, value in BLOBS.items()}
 UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
+def key_of(api: str) -> ApiKey:
+    """Return the key of an API that is named as in Kafka's messages."""
+    return ApiKey[re.sub(r"(?<=.)(?=[A-Z])", "_", api).upper()]
+
+
 @functools.cache
 def request_class(api: str) -> type[Any]:
-    module = importlib.import_module(f"protocol.messages.{APIS[api].name.lower()}")
+    module = importlib.import_module(f"protocol.messages.{key_of(api).name.lower()}")
     cls: type[Any] = getattr(module, f"{api}Request")
     return cls
 

@@ -16,10 +16,11 @@ from typing import Any, Final
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.list_groups import ListGroupsRequest
 from tests.conformance.frames import exchange
-from tests.conformance.script import BLOB_NAMES, BLOBS, GROUP, UUID, Step, build, plain, request_class
+from tests.conformance.script import ALL_GROUPS, BLOB_NAMES, BLOBS, GROUP, UUID, Step, build, plain, request_class
 from tests.support.wire import ConnectionEnded, Wire
 
 CONTROL: Final = -1  # the connection on which the driver itself asks
+USERS: Final = ("ANONYMOUS", "alice", "bob", "carol")  # by the hundreds of the connection's number
 CLIENT_IDS: Final = {3: None, 5: "", 6: "a b/ä"}  # by the last digit of the connection's number
 CLOSED: Final = {"closed": True}
 DROPPED: Final = {"dropped": True}  # our end closed the connection first
@@ -41,9 +42,10 @@ class Sent:
 class Side:
     """One server during one script."""
 
-    def __init__(self, name: str, port: int, prefix: str) -> None:
+    def __init__(self, name: str, port: int, prefix: str, sasl_port: int = 0) -> None:
         self.name = name
         self._port = port
+        self._sasl_port = sasl_port  # of the connections of users
         self._prefix = prefix
         self._wires: dict[int, Wire] = {}
         self.pending: dict[int, Sent] = {}
@@ -80,8 +82,12 @@ class Side:
     async def _wire(self, connection: int) -> Wire:
         wire = self._wires.get(connection)
         if wire is None or wire.ended.is_set():
+            user = USERS[max(connection, 0) // 100]
+            is_user = user != USERS[0]
             wire = self._wires[connection] = await Wire.connect(
-                self._port, client_id=CLIENT_IDS.get(connection % 10, f"client{connection}")
+                self._sasl_port if is_user else self._port,
+                client_id=CLIENT_IDS.get(connection % 10, f"client{connection}"),
+                login=("PLAIN", user, user) if is_user else None,
             )
         return wire
 
@@ -106,7 +112,7 @@ class Side:
             return [self.resolve(each) for each in value]
         if not isinstance(value, str) or not value.startswith("$"):
             return value
-        if GROUP.fullmatch(value):
+        if GROUP.fullmatch(value) or value == ALL_GROUPS:
             return self._prefix + value[1:]
         if value.startswith("$x"):  # that many of them, too many to write down
             return "x" * int(value[2:])
@@ -278,6 +284,69 @@ def _partition_page(found: dict[str, Any]) -> None:
             topic["topic_id"] = "an id"
 
 
+def _metadata(found: dict[str, Any]) -> None:
+    for field in ("brokers", "cluster_id", "controller_id"):
+        found.pop(field, None)
+    for topic in found.get("topics", []):
+        if "topic_id" in topic:
+            topic["topic_id"] = "an id"
+        topic["partitions"] = sorted(each.get("partition_index", 0) for each in topic.get("partitions", []))
+    # Asked for all, Kafka has the topics in hash order, and those of the server itself among them.
+    topics = [each for each in found.get("topics", []) if not each.get("is_internal")]
+    found["topics"] = sorted(topics, key=repr)
+
+
+def _cluster(found: dict[str, Any]) -> None:
+    for field in ("brokers", "cluster_id", "controller_id"):
+        found.pop(field, None)
+
+
+def _producer(found: dict[str, Any]) -> None:
+    if found.get("producer_id", -1) >= 0:
+        found["producer_id"] = "an id"
+
+
+def _new_topics(found: dict[str, Any]) -> None:
+    for topic in found.get("topics", []):
+        topic.pop("topic_id", None)
+        if topic.get("configs"):
+            topic["configs"] = "its own"
+    _sort(found, "topics", "name")
+
+
+def _grown_topics(found: dict[str, Any]) -> None:
+    for result in found.get("results", []):
+        result.pop("error_message", None)  # Kafka says nothing of a topic that does not exist
+    _sort(found, "results", "name")
+
+
+def _settings(found: dict[str, Any]) -> None:
+    for result in found.get("results", []):
+        if result.get("error_code", 0) in (0, UNKNOWN_TOPIC):  # each server has other settings, and other texts
+            result.pop("configs", None)
+            result.pop("error_message", None)
+    found["results"] = sorted(found.get("results", []), key=repr)
+
+
+def _epochs(found: dict[str, Any]) -> None:
+    _sort(found, "topics", "topic")
+
+
+def _topics(found: dict[str, Any]) -> None:
+    _sort(found, "topics", "name")  # of Kafka in hash order
+
+
+def _rules(found: dict[str, Any]) -> None:
+    for resource in found.get("resources", []):
+        resource["acls"] = sorted(resource["acls"], key=repr)
+    found["resources"] = sorted(found.get("resources", []), key=repr)
+
+
+def _removed_rules(found: dict[str, Any]) -> None:
+    for result in found["filter_results"]:
+        result["matching_acls"] = sorted(result.get("matching_acls", []), key=repr)
+
+
 def _of_scripts(listed: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
     """Return the topics without the internal ones of the server."""
     return sorted((each for each in listed if each.get(key, "") in SCRIPTED), key=repr)
@@ -285,11 +354,23 @@ def _of_scripts(listed: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
 
 SCRIPTED: Final = ("t0", "t1", "nope", "a/b")
 TOPIC: Final = 2
+UNKNOWN_TOPIC: Final = 3
 CONSOLE: Final[dict[str, Callable[[dict[str, Any]], None]]] = {
     "DescribeLogDirs": _log_dirs,
     "ElectLeaders": _elections,
     "ListConfigResources": _resources,
     "DescribeTopicPartitions": _partition_page,
+    "Metadata": _metadata,
+    "DescribeCluster": _cluster,
+    "InitProducerId": _producer,
+    "ListOffsets": _topics,
+    "OffsetForLeaderEpoch": _epochs,
+    "DeleteRecords": _topics,
+    "CreateTopics": _new_topics,
+    "CreatePartitions": _grown_topics,
+    "DescribeConfigs": _settings,
+    "DescribeAcls": _rules,
+    "DeleteAcls": _removed_rules,
 }
 
 
