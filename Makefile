@@ -51,11 +51,12 @@ docs: generate ## the same: docs/configuration.md, states.md and protocol.md com
 
 bench: setup ## beside Kafka, kfake, a mock and echoes, in one run (ten minutes; two with ARGS=--quick)
 	$(PY) bench/run.py $(ARGS)
+	$(PY) bench/security.py --quick --without-kafka --json bench/build/security-quick.json --markdown bench/build/security-quick.md
 
 # Each writes its tables to bench/build/NAME.md and its figures to NAME.json; ARGS=--quick shows that it runs.
-MORE_BENCHES := storms idle startup growth stalls purgatory neighbours console observe observed_history shared_store fail_over rolling_restart
+MORE_BENCHES := storms idle startup growth stalls purgatory neighbours console observe observed_history shared_store fail_over rolling_restart security
 .PHONY: bench-more $(MORE_BENCHES:%=bench-%)
-bench-more: $(MORE_BENCHES:%=bench-%) ## bench-storms, -idle, -startup, -growth, -stalls, -purgatory, -neighbours, -console, -observe, -observed_history, -shared_store, -fail_over, -rolling_restart: all (an hour)
+bench-more: $(MORE_BENCHES:%=bench-%) ## bench-storms, -idle, -startup, -growth, -stalls, -purgatory, -neighbours, -console, -observe, -observed_history, -shared_store, -fail_over, -rolling_restart, -security: all (an hour)
 
 $(MORE_BENCHES:%=bench-%): setup
 	$(PY) bench/$(@:bench-%=%).py --markdown bench/build/$(@:bench-%=%).md $(ARGS)
@@ -82,7 +83,10 @@ sim: setup ## nodes and clients in virtual time, with faults: SEED=7341 (or 1-10
 mutants: setup ## does the simulation find known defects? each in a process of its own (five minutes)
 	$(PY) -m tests.simulation.mutants $(ARGS)
 
-.PHONY: clients
+.PHONY: clients clients-security
+clients-security: setup ## real clients at listeners with TLS and SASL; writes docs/clients-security.md (about two minutes)
+	$(PY) -m tests.clients.security_matrix $(ARGS)
+
 clients: setup ## real clients of five languages through every scenario; writes docs/clients.md (about eight minutes)
 	$(PY) -m tests.clients.matrix $(ARGS)
 
@@ -114,7 +118,7 @@ corpus: setup ## record again what a real Kafka answers to the scripts that make
 	$(PY) -m tests.conformance.corpus $(ARGS)
 
 # One target with TARGET=batches; RUNS=1000000 executions of each instead of SECONDS=60.
-.PHONY: fuzz fuzz-sessions fuzz-record fuzz-files
+.PHONY: fuzz fuzz-sessions fuzz-record fuzz-files fuzz-logins
 fuzz: $(VENV)/.installed-fuzz ## coverage-guided, each target a minute, two at once: TARGET=batches, SECONDS= or RUNS=, ARGS=--keep
 	$(PY) -m tests.fuzz.run $(TARGET:%=--target %) $(SECONDS:%=--seconds %) $(RUNS:%=--runs %) $(ARGS)
 
@@ -126,6 +130,9 @@ fuzz-record: setup ## record the sessions of real clients that fuzz-sessions cha
 
 fuzz-files: setup ## starts on a data directory with one damaged file: SEED=7, RUNS=3000 starts
 	$(PY) -m tests.fuzz.start_files --seed "$(or $(SEED),1)" --cases "$(or $(RUNS),3000)" $(ARGS)
+
+fuzz-logins: setup ## frames of strangers to listeners with SASL and TLS: SEED=1, RUNS=1000000 frames (a quarter of an hour)
+	$(PY) -m tests.fuzz.login_frames --seed "$(or $(SEED),1)" --frames "$(or $(RUNS),1000000)" $(ARGS)
 
 $(VENV)/.installed-fuzz: $(VENV)/.installed-dev
 	@$(PIP) -e '.[fuzz]'
