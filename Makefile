@@ -131,7 +131,7 @@ fuzz-record: setup ## record the sessions of real clients that fuzz-sessions cha
 fuzz-files: setup ## starts on a data directory with one damaged file: SEED=7, RUNS=3000 starts
 	$(PY) -m tests.fuzz.start_files --seed "$(or $(SEED),1)" --cases "$(or $(RUNS),3000)" $(ARGS)
 
-fuzz-logins: setup ## frames of strangers to listeners with SASL and TLS: SEED=1, RUNS=1000000 frames (a quarter of an hour)
+fuzz-logins: setup ## frames of strangers to listeners with SASL and TLS: SEED=1, RUNS=1000000 frames (six minutes)
 	$(PY) -m tests.fuzz.login_frames --seed "$(or $(SEED),1)" --frames "$(or $(RUNS),1000000)" $(ARGS)
 
 $(VENV)/.installed-fuzz: $(VENV)/.installed-dev

@@ -17,6 +17,7 @@ from typing import Any, Final
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
+from coordinator.config.config import Config
 from coordinator.security.credentials import document_of
 from coordinator.security.sasl_client import LoginError, log_in
 from coordinator.security.scram import BY_NAME, credential_of
@@ -35,8 +36,9 @@ MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256")
 GUESSERS: Final = 50
 GUESSING_S: Final = 8.0
 IMPATIENCE_S: Final = 0.05
-# All guessers before the first failure, then each once in 5 s, and as many more. Without a limit they make thousands.
-MOST_CHECKED: Final = 250
+LONGEST_HOLD_S: Final = Config().connection_failed_authentication_delay_max_ms / 1000
+# All guessers before the first failure, then each once in the longest hold. Without a limit they make thousands.
+MOST_CHECKED: Final = GUESSERS * (1 + GUESSING_S / LONGEST_HOLD_S)
 MOST_LINES: Final = 12
 ANSWER_S: Final = 20.0
 
