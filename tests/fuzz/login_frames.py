@@ -26,7 +26,7 @@ from tests.fuzz.strangers import Stranger
 AT_ONCE: Final = (1, 2, 8)
 WARM_UP: Final = 10  # one in so many frames comes before the first look at the memory
 LOOK_EVERY: Final = 50_000  # frames, after which no connection may be in the memory
-MOST_GROWTH_KB: Final = 24_000
+MOST_GROWTH_KB: Final = 16_000
 TO_SOCKETS: Final = 50  # one in so many frames is sent to a daemon, in addition
 
 

@@ -75,14 +75,14 @@ class _Strangers:
             before_kb = self._daemon.memory_kb()
             await self._send_until(self._most)
             await eventually_async(lambda: open_files(self._daemon) <= files, "all files of strangers are closed")
-            after_kb = self._daemon.memory_kb()
+            files_left, after_kb = open_files(self._daemon), self._daemon.memory_kb()
             assert after_kb - before_kb < MOST_GROWTH_KB, f"it has grown from {before_kb} to {after_kb} kB"
             assert not beating.done(), "a heartbeat failed"
             beating.cancel()
             assert await member.commit({(TOPIC, 0): 7}) is ErrorCode.NONE
             assert member.generation == generation
         lines = len(self._daemon.log_lines())
-        return Figures(self._sent, self._heartbeats, (files, open_files(self._daemon)), (before_kb, after_kb), lines)
+        return Figures(self._sent, self._heartbeats, (files, files_left), (before_kb, after_kb), lines)
 
     async def _beat(self, member: GroupMember) -> None:
         while True:

@@ -27,7 +27,16 @@ from tests.support.wire import decode_answer, encode_frame, is_closed, receive_f
 pytestmark = pytest.mark.integration
 
 LARGEST_FRAME = 16 << 20
-WORDS = {"acks": lambda place: 1, "timeout_ms": lambda place: 1000}
+WORDS = {
+    "acks": lambda place: 1,
+    "timeout_ms": lambda place: 1000,
+    # Of access rules: with a value that is unknown, a request ends its connection, as in Kafka.
+    "resource_type": lambda place: 2,
+    "resource_type_filter": lambda place: 2,
+    "operation": lambda place: 3,
+    "permission_type": lambda place: 3,
+    "pattern_type_filter": lambda place: 3,
+}
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.server.server import told_host
+from coordinator.server.startup import told_host
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.log.segment import Entry

@@ -264,7 +264,7 @@ MUTANTS = {
         "    EmptyGroup().abandoned(ErrorCode.NONE, context)\n",
     ),
     "join-that-another-replaces-is-not-answered": Mutant(
-        GROUP + "rejoin.py", "    if replaced is not None:\n", "    if replaced is ticket:\n", seed=14
+        GROUP + "rejoin.py", "    if replaced is not None:\n", "    if replaced is ticket:\n", seed=68
     ),
     # topics
     "duplicate-batch-is-written-again": Mutant(
