@@ -369,7 +369,7 @@ MUTANTS = {
         "    return any(name.startswith(INTENT_NAME) or (",
         "    return any(name == INTENT_NAME + '?' or (",
         SWAPS,
-        seed=3,
+        seed=28,
     ),
     "swap-is-finished-before-it-is-applied": Mutant(
         LOG + "log.py",
@@ -437,7 +437,7 @@ MUTANTS = {
         "        try:\n"
         "            await self._store.save_snapshot(claim, end_offset, pieces)\n",
         TRIMS,
-        seed=12,
+        seed=3,
         store="shared",
         also=Change(
             "coordinator/storage/memory_store.py",
@@ -452,7 +452,7 @@ MUTANTS = {
         "                self._known(lane, entries, counted, AppendFailed(outcome.error), durable)\n"
         "            elif isinstance(outcome, AppendUnknown):\n                LOG",
         CALLS,
-        seed=31,
+        seed=8,
         store="shared",
     ),
     "unknown-append-counts-as-durable": Mutant(
