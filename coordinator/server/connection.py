@@ -22,16 +22,17 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from coordinator.core.effects import UNKNOWN_SOFTWARE
-from coordinator.security.authenticator import Authenticator, State
 from coordinator.security.principal import ANONYMOUS, INTERNAL
 from coordinator.security.principal_mapping import NoMatchingRule
-from coordinator.server.answers import BARE_TOKEN, Slot, encode, frame_start
-from coordinator.server.api.api_versions import illegal_sasl_state, unsupported_version
+from coordinator.server.answers import Slot, encode, frame_start
+from coordinator.server.api.api_versions import unsupported_version
+from coordinator.server.connection_login import ConnectionLogin
 from coordinator.server.frame_templates import CommitFrame, HeartbeatFrame, RecentCommits
 from coordinator.server.knocks import BY_API_KEY, HTTP, http_answer, knock_of, sentence_of
 from coordinator.server.line_limit import rare
 from coordinator.server.listener import UNPROTECTED
 from coordinator.server.loop_health import NOTABLE_S
+from coordinator.server.quota_meter import QuotaMeter
 from protocol.api_keys import ApiKey
 from protocol.errors import DecodeError, EncodeError, TooManyElementsError
 from protocol.frames import FrameError, FrameReader
@@ -42,9 +43,10 @@ if TYPE_CHECKING:
 
     from coordinator.core.effects import ClientSoftware
     from coordinator.core.group.parked_heartbeat import ParkedRequest
+    from coordinator.security.authenticator import Authenticator
     from coordinator.security.principal import Principal
     from coordinator.server.connections import Session
-    from coordinator.server.dispatch import Route
+    from coordinator.server.dispatch import Route, Routes
     from coordinator.server.listener import ServedListener
     from coordinator.server.runtime import Runtime
 
@@ -52,12 +54,7 @@ LOG = logging.getLogger("coordinator.connection")
 
 OFFSET_COMMIT: Final = int(ApiKey.OFFSET_COMMIT)
 HEARTBEAT: Final = int(ApiKey.HEARTBEAT)
-PRODUCE: Final = int(ApiKey.PRODUCE)
 FETCH: Final = int(ApiKey.FETCH)
-DELETE_TOPICS: Final = int(ApiKey.DELETE_TOPICS)
-MUTATIONS: Final = (int(ApiKey.CREATE_TOPICS), DELETE_TOPICS, int(ApiKey.CREATE_PARTITIONS))
-SASL_AUTHENTICATE: Final = int(ApiKey.SASL_AUTHENTICATE)
-API_VERSIONS: Final = int(ApiKey.API_VERSIONS).to_bytes(2, "big")
 SYNC_GROUP: Final = int(ApiKey.SYNC_GROUP)
 STEP_S: Final = 0.0005  # how long requests of one connection run in a row while other connections have queued work
 CHECKED_EVERY: Final = 16  # recognised heartbeats, of about 1 µs each, between two reads of the clock; a power of two
@@ -66,9 +63,6 @@ UNCOUNTED_UNSENT: Final = 65_536  # bytes of answers; unsent bytes are counted f
 MOST_JOINED: Final = 1_048_576  # bytes of answers that are copied into one; more are given to the socket as they are
 LONG_DECODING_S: Final = 0.001  # then the request is handled in another turn
 LONG_FRAME: Final = 16_384  # bytes; a shorter frame holds too few elements to stall the loop
-# How long before its login ends a client may begin the next one: 15 % (Java, kafka-python, sarama), or 1 s (franz-go).
-BEFORE_THE_END: Final = 0.15
-BEFORE_THE_END_MS: Final = 1200
 TURN_IS_OVER: Final = math.inf
 _CORRELATION: Final = struct.Struct(">i")
 
@@ -98,8 +92,8 @@ class Connection(asyncio.Protocol):
         "_is_stopping",
         "_largest_request",
         "_lease",
-        "_login_wait",
-        "_logs_in_again_ms",
+        "_login",
+        "_meter",
         "_most_in_flight",
         "_most_out_bytes",
         "_mute_timer",
@@ -113,18 +107,14 @@ class Connection(asyncio.Protocol):
         "_reading_paused",
         "_routes",
         "_runtime",
-        "_session_timer",
         "_slices",
         "_slots",
         "_transport",
-        "_uncharged_bytes",
-        "_uncharged_s",
         "_unread",
         "_waiting",
         "_waiting_bytes",
         "_writing_paused",
         "address",
-        "authenticator",
         "descriptor",
         "frame_started_ms",
         "held_bytes",
@@ -146,16 +136,12 @@ class Connection(asyncio.Protocol):
         self._handshake = handshake
         self.listener = listener
         self.principal = ANONYMOUS
-        self._session_timer: asyncio.TimerHandle | None = None  # ends a login that takes too long, or a session
-        self._mute_timer: asyncio.TimerHandle | None = None
-        self._logs_in_again_ms = 0  # when its client may begin to log in again; 0: it need not
-        self._login_wait: asyncio.TimerHandle | None = None  # continues or ends a login that is held back
         self.monotonic = runtime.monotonic  # seconds, to measure how long work takes
         self._lease = runtime.lease
         self._quotas = runtime.quotas
-        self._uncharged_s = 0.0  # time that requests took, and bytes of Fetch answers: they count with the next request
-        self._uncharged_bytes = 0
-        self._is_muted = False  # its client is over a quota: nothing is read for some time (KIP-219)
+        self._meter = QuotaMeter(runtime.quotas)
+        self._is_muted = False  # its client is over a quota: nothing is run for some time (KIP-219)
+        self._mute_timer: asyncio.TimerHandle | None = None
         self._routes = runtime.routes
         self._pipelined = runtime.routes.pipelined
         self._largest_request = runtime.config.connection_request_max_bytes
@@ -199,11 +185,10 @@ class Connection(asyncio.Protocol):
         self.preparing_bytes = 0  # of answers that are being encoded
         self.unsent_since_ms = 0  # when the peer last read some of them
         self.frame_started_ms = -1  # when a frame that is still incomplete began; -1: there is none
-        self.authenticator: Authenticator | None = None  # None: its listener has no SASL
+        self._login: ConnectionLogin | None = None  # None: its listener has no SASL
         if listener.mechanisms is not None:
-            self.authenticator = Authenticator(listener.mechanisms)
-            self._routes = runtime.logins.routes(self.authenticator)
-            self._frames.max_size = runtime.config.sasl_server_max_receive_size
+            self._login = ConnectionLogin(runtime, self, listener.mechanisms)
+            self.proceed_with_login()
 
     # -- asyncio.Protocol ----------------------------------------------------------------------------------------
 
@@ -231,14 +216,12 @@ class Connection(asyncio.Protocol):
                 self._close_late(throttle_ms)
                 return
         self._transport.set_write_buffer_limits(high=min(UNCOUNTED_UNSENT, self._most_out_bytes))
-        if self.authenticator is not None:
-            self._session_timer = self._runtime.call_later(
-                self._runtime.config.connection_login_timeout_ms, self._login_is_late
-            )
+        if self._login is not None:
+            self._login.begin()
 
     def _close_late(self, throttle_ms: int) -> None:
         """Serve nothing: the address opens connections faster than its quota allows (ConnectionQuotas of Kafka)."""
-        self._mute(throttle_ms)
+        self._is_muted = True
         self._mute_timer = self._runtime.call_later(
             throttle_ms, lambda: self.close("its address is over connection_creation_rate", kind="connection rate")
         )
@@ -256,6 +239,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._forget()
+        self._login = None  # it refers to this connection, which would wait for the collector
         self.count_unsent()
         self._runtime.connections.remove(self)
 
@@ -282,12 +266,8 @@ class Connection(asyncio.Protocol):
         self._heartbeat = None
         self._commit = None
         self._decoded = None
-        if self._session_timer is not None:
-            self._session_timer.cancel()
-            self._session_timer = None
-        if self._login_wait is not None:
-            self._login_wait.cancel()
-            self._login_wait = None
+        if self._login is not None:
+            self._login.cancel()
         if self._mute_timer is not None:
             self._mute_timer.cancel()
             self._mute_timer = None
@@ -398,16 +378,13 @@ class Connection(asyncio.Protocol):
         """Close on a bad length. If these are the first bytes, they may tell what kind of client sent them."""
         knock = knock_of(error.start) if self._client_raw is None and not error.frames else None
         if knock is None:
-            authenticator = self.authenticator
-            is_login = authenticator is not None and authenticator.state is not State.COMPLETE
-            if not is_login or self._is_closed or self._parked is not None:
-                self.close(f"bad frame: {error}")
-                return
-            self._is_stopping = True  # nothing more is read
-            self._pause_reading()
-            self._parked = Slot(self, 0)
-            self._slots.append(self._parked)
-            self._runtime.logins.fail(self._parked, None, f"bad frame: {error}")
+            login = self._login
+            reason = f"bad frame: {error}"
+            if login is not None and not self._is_closed and self._parked is None and login.take_bad_frame(reason):
+                self._is_stopping = True  # nothing more is read
+                self._pause_reading()
+            else:
+                self.close(reason)
             return
         sentence = sentence_of(knock, self._runtime.http_address)
         if knock is HTTP and not self._is_closed:
@@ -566,7 +543,7 @@ class Connection(asyncio.Protocol):
 
     def _park(self, heartbeat: HeartbeatFrame, frame: bytes, now_ms: int) -> bool:
         """Keep a repeated heartbeat for a later answer. False: it must be handled in full."""
-        if self._logs_in_again_ms and not self._may_hold(now_ms):
+        if self._login is not None and not self._login.may_hold(now_ms):
             return False
         slot = Slot(
             self,
@@ -631,7 +608,7 @@ class Connection(asyncio.Protocol):
         if len(frame) > LONG_FRAME:
             slot.is_long = True
         if is_last and route.key == SYNC_GROUP:
-            slot.may_be_held = self._parks_heartbeats and self._may_hold(now_ms)
+            slot.may_be_held = self._parks_heartbeats and (self._login is None or self._login.may_hold(now_ms))
         runtime = self._runtime
         started_s = self.monotonic()
         if not route.requests & route.sample_mask:
@@ -649,7 +626,7 @@ class Connection(asyncio.Protocol):
         if ended_s - started_s > NOTABLE_S:
             runtime.health.record(route.name, ended_s - started_s)
         if self._quotas.is_active:
-            self._uncharged_s += ended_s - started_s
+            self._meter.took(ended_s - started_s)
         if route.rebalances and not self._is_queued:
             self._slices.rebalanced(ended_s - started_s)
         if self._slots and self._slots[-1] is slot and slot.answer is None:
@@ -695,8 +672,7 @@ class Connection(asyncio.Protocol):
 
     def _run_unknown(self, frame: bytes) -> None:
         """Close on a key or version that is not served. An unknown version of ApiVersions gets the range as answer."""
-        authenticator = self.authenticator
-        if authenticator is not None and self._run_login(frame, authenticator):
+        if self._login is not None and self._login.take_unlisted(frame):
             return
         if len(frame) < 8:
             self.close(f"request of {len(frame)} bytes has no header")
@@ -750,20 +726,7 @@ class Connection(asyncio.Protocol):
         """Count a request. Over a quota its answer says for how long nothing more is read."""
         if self.principal.type == INTERNAL:
             return
-        quotas, user = self._quotas, self.principal.name
-        throttle_ms = quotas.charge(
-            user,
-            self._client_id,
-            seconds=self._uncharged_s,
-            bytes_in=len(frame) if route.key == PRODUCE else 0,
-            bytes_out=self._uncharged_bytes,
-            now_ms=now_ms,
-        )
-        self._uncharged_s, self._uncharged_bytes = 0.0, 0
-        if route.key in MUTATIONS:
-            count = len(request.topics or request.topic_names if route.key == DELETE_TOPICS else request.topics)
-            mutations_ms = quotas.charge_mutations(user, self._client_id, count, is_strict=False, now_ms=now_ms)
-            throttle_ms = max(throttle_ms, mutations_ms)
+        throttle_ms = self._meter.charge(self.principal.name, self._client_id, frame, request, route, now_ms)
         if throttle_ms:
             slot.throttle_ms = throttle_ms
             self._mute(throttle_ms)
@@ -782,75 +745,43 @@ class Connection(asyncio.Protocol):
 
     # -- logins --------------------------------------------------------------------------------------------------
 
-    def _run_login(self, frame: bytes, authenticator: Authenticator) -> bool:
-        """Take a frame that is not in the table of a login. Returns False if it is like on any other connection."""
-        state = authenticator.state
-        logins = self._runtime.logins
-        if state is State.COMPLETE:
-            if self._routes is not logins.ended_routes:
-                return False
-            self.close("its login has ended, and it must log in again first (KIP-368)", kind="login")
-            return True
-        is_versions = frame[:2] == API_VERSIONS and len(frame) >= 8
-        if is_versions and authenticator.takes_versions:
-            return False
-        if authenticator.takes_bare_tokens:
-            slot = Slot(self, SASL_AUTHENTICATE, BARE_TOKEN)
-        elif (is_versions and state is State.TOKENS) or state is State.OTHER_MECHANISM:
-            slot = Slot(self, int(ApiKey.API_VERSIONS), 0, _CORRELATION.unpack_from(frame, 4)[0] if is_versions else 0)
-        else:
-            self.close(authenticator.why_unexpected(frame), kind="login")
-            return True
-        self._slots.append(slot)
-        self._parked = slot  # nothing is read until it is answered
-        if authenticator.takes_bare_tokens:
-            logins.take_token(slot, frame)
-        else:
-            response = illegal_sasl_state() if state is State.TOKENS else None
-            logins.fail(slot, response, authenticator.why_unexpected(frame))
-        return True
+    @property
+    def authenticator(self) -> Authenticator | None:
+        """The state of the login; None if the listener has no SASL."""
+        return None if self._login is None else self._login.authenticator
 
     def proceed_with_login(self) -> None:
         """Take from now on what the client has to send next, to log in."""
-        if self.authenticator is not None:
-            self._routes = self._runtime.logins.routes(self.authenticator)
+        if self._login is not None:
             self._frames.max_size = self._runtime.config.sasl_server_max_receive_size
-            self.forget_templates()
+            self.take_routes(self._login.routes)
 
     def logged_in(self, principal: Principal, lifetime_ms: int) -> None:
         """Serve the client as `principal`, for so many ms; -1: as long as the connection lasts."""
-        self.principal = principal
-        self._routes = self._runtime.routes
-        self._frames.max_size = self._runtime.config.socket_request_max_bytes
-        if self._session_timer is not None:
-            self._session_timer.cancel()
-        self._session_timer = None
-        self._logs_in_again_ms = 0
-        if lifetime_ms >= 0:
-            self._session_timer = self._runtime.call_later(lifetime_ms, self._session_ended)
-            before_ms = max(int(lifetime_ms * BEFORE_THE_END), BEFORE_THE_END_MS)
-            self._logs_in_again_ms = max(self._runtime.now_ms() + lifetime_ms - before_ms, 1)
-
-    def _may_hold(self, now_ms: int) -> bool:
-        """Return whether an answer may be held: a client that logs in again first waits for all answers."""
-        longest_ms = self._runtime.config.group_heartbeat_park_ms
-        return not self._logs_in_again_ms or now_ms + longest_ms <= self._logs_in_again_ms
+        if self._login is not None:
+            self.principal = principal
+            self._frames.max_size = self._runtime.config.socket_request_max_bytes
+            self._routes = self._runtime.routes
+            self._login.complete(lifetime_ms)
 
     def await_login(self, timer: asyncio.TimerHandle) -> None:
         """Have `timer` continue or end a login. It is cancelled if the client hangs up."""
-        self._login_wait = timer
+        if self._login is not None:
+            self._login.await_timer(timer)
 
-    def _session_ended(self) -> None:
-        """Take nothing but another login from now on (KIP-368)."""
-        self._session_timer = None
-        if self.authenticator is not None and self.authenticator.state is State.COMPLETE:
-            self._routes = self._runtime.logins.ended_routes
-            self.forget_templates()
+    def has_routes(self, routes: Routes) -> bool:
+        """Return True if the requests of this table are the ones that are served."""
+        return self._routes is routes
 
-    def _login_is_late(self) -> None:
-        self._session_timer = None
-        limit_ms = self._runtime.config.connection_login_timeout_ms
-        self.close(f"it did not log in within connection.login.timeout.ms={limit_ms}", kind="late login")
+    def take_routes(self, routes: Routes) -> None:
+        """Serve the requests of this table from now on."""
+        self._routes = routes
+        self.forget_templates()
+
+    def park(self, slot: Slot) -> None:
+        """Hold the place of a frame that is answered later; nothing behind it is run before."""
+        self._slots.append(slot)
+        self._parked = slot
 
     # -- answers -------------------------------------------------------------------------------------------------
 
@@ -871,7 +802,7 @@ class Connection(asyncio.Protocol):
     def _answered(self, slot: Slot, data: bytes | list[bytes]) -> None:
         slot.answer = data
         if slot.api_key == FETCH and self._quotas.is_active:
-            self._uncharged_bytes += len(data) if isinstance(data, bytes) else sum(map(len, data))
+            self._meter.fetched(data)
         if slot is self._parked:
             self._parked = None
         slots = self._slots
@@ -957,7 +888,7 @@ class Connection(asyncio.Protocol):
     @property
     def is_stranger(self) -> bool:
         """True while its client has to log in first."""
-        return self.authenticator is not None and self.authenticator.principal is None
+        return self._login is not None and self._login.authenticator.principal is None
 
     @property
     def client_id(self) -> str:
