@@ -65,9 +65,11 @@ class Listening:
         self._servers: list[asyncio.Server] = []
         self._tasks: list[asyncio.Task[None]] = []
         self.bound: list[BoundListener] = []
+        self._unserved: list[socket.socket] = []  # to be closed here: a server closes its socket itself
         try:
             for listener in config.client_listeners:
                 own, given = given or bind(listener.address), None
+                self._unserved.append(own)
                 self.bound.append(_bound(listener, config.of_listener(listener.name), own, wall_ms))
         except BaseException:
             self.close()
@@ -79,6 +81,7 @@ class Listening:
 
         if self.first.listener.protocol != PLAINTEXT or self.first.config.has_authorizer:
             self.internal = InternalListener()
+            self._unserved.append(self.internal.bound)
 
     @property
     def first(self) -> BoundListener:
@@ -110,18 +113,21 @@ class Listening:
             )
             each.bound.listen(BACKLOG)  # the kernel's backlog: how many connections may wait to be accepted
             if each.tls is None:
-                factory = partial(Connection, runtime, served)
-                self._servers.append(await loop.create_server(factory, sock=each.bound, backlog=ACCEPTS_AT_ONCE))
+                await self._serve_plain(each.bound, runtime, served)
                 each.bound.listen(BACKLOG)  # again: asyncio has set it to the number of connections accepted at once
             else:
                 from coordinator.server.tls_handshake import accept_all  # late: most daemons serve no TLS
 
                 self._tasks.append(loop.create_task(accept_all(each.bound, runtime, served, each.tls)))
                 self._tasks.append(loop.create_task(each.tls.renew()))
-
         if self.internal is not None:
-            factory = partial(Connection, runtime, self.internal.served)
-            self._servers.append(await loop.create_server(factory, sock=self.internal.bound, backlog=ACCEPTS_AT_ONCE))
+            await self._serve_plain(self.internal.bound, runtime, self.internal.served)
+
+    async def _serve_plain(self, bound: socket.socket, runtime: Runtime, served: ServedListener) -> None:
+        loop = asyncio.get_running_loop()
+        factory = partial(Connection, runtime, served)
+        self._servers.append(await loop.create_server(factory, sock=bound, backlog=ACCEPTS_AT_ONCE))
+        self._unserved.remove(bound)
 
     async def _mechanisms(
         self, each: BoundListener, credentials: Credentials, wall_ms: Callable[[], int]
@@ -149,11 +155,8 @@ class Listening:
             task.cancel()
         for server in self._servers:
             server.close()
-        for each in self.bound:
-            if each.tls is not None or not self._servers:  # a server closes its socket itself
-                each.bound.close()
-        if self.internal is not None and not self._servers:
-            self.internal.bound.close()
+        for bound in self._unserved:
+            bound.close()
 
 
 def _bound(listener: Endpoint, config: Config, bound: socket.socket, wall_ms: Callable[[], int]) -> BoundListener:
@@ -168,6 +171,5 @@ def _bound(listener: Endpoint, config: Config, bound: socket.socket, wall_ms: Ca
         try:
             tls = TlsListener(listener.name, config, wall_ms)
         except TlsError as error:
-            bound.close()
             raise StartupError(f"listener {listener.name}: {error}") from None
     return BoundListener(listener, config, bound, advertised, tls)
