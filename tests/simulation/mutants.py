@@ -276,7 +276,7 @@ MUTANTS = {
         "coordinator/core/topics/sequences.py",
         "            if producer is not None:\n                producer.batches.clear()\n",
         "            if producer is not None:\n                self.forget(undo.producer_id)\n",
-        seed=295,
+        seed=307,
     ),
     "producers-are-forgotten-at-a-start": Mutant(
         "coordinator/core/topics/sequences.py",
@@ -416,7 +416,7 @@ MUTANTS = {
         "        if stored.owned.epoch != claim.epoch:\n            return AppendFenced()\n",
         "        if stored.owned.epoch < claim.epoch:\n            return AppendFenced()\n",
         CALLS,
-        seed=31,
+        seed=53,
         store="shared",
     ),
     "snapshot-is-saved-without-a-check-of-epoch-and-offset": Mutant(
