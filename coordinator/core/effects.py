@@ -64,7 +64,7 @@ class Ticket:
         client_software: ClientSoftware = UNKNOWN_SOFTWARE,
     ) -> None:
         self.session = session
-        self.amend: Callable[[Any], Any] | None = None  # completes the answer, for the API layer (access rules)
+        self.amend: Callable[[Any], Any] | None = None  # completes the answer; such a request is never recognised
         self.api_key = api_key
         self.version = version
         self.correlation_id = correlation_id

@@ -637,7 +637,7 @@ class Connection(asyncio.Protocol):
                     self._remember_commit(frame, body, request, route)
             else:
                 self._parked = slot
-        elif route.key == HEARTBEAT and not route.is_intercepted:
+        elif route.key == HEARTBEAT and not route.is_intercepted and slot.amend is None:
             self._remember_heartbeat(frame, request, route)
         return ended_s
 

@@ -39,9 +39,12 @@ class Array(NamedTuple):
         return len(elements)
 
     def is_long(self, message: Any) -> bool:
-        """Return True if a message weighs more than a piece. Ten thousand elements are not weighed for that."""
+        """Return True if a message weighs more than a piece. Ten thousand elements are not weighed for that.
+
+        An answer with an error may have null in place of its elements.
+        """
         elements = getattr(message, self.field)
-        return len(elements) > PER_PIECE or self.weigh(message) > PER_PIECE
+        return elements is not None and (len(elements) > PER_PIECE or self.weigh(message) > PER_PIECE)
 
     def weigh_within(self, element: Any) -> int:
         """Return how many elements one element counts beside itself."""

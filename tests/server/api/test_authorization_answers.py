@@ -6,15 +6,12 @@ from typing import Any
 
 import pytest
 
-from coordinator.core.effects import Ticket
 from coordinator.core.topics.describe import TOPIC
 from coordinator.security.acl.model import AclOperation, Resource
 from coordinator.server.api.authorization import groups
-from protocol.api_keys import ApiKey
 from protocol.messages import alter_configs, incremental_alter_configs
 from protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from protocol.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
-from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -32,7 +29,7 @@ from protocol.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-from tests.server.api.authorization_kit import Rights, ask, layer_of
+from tests.server.api.authorization_kit import Rights, ask
 
 REFUSED, UNKNOWN = 29, 3
 TOPICS = (("gone", (0,)), ("no", (1,)), ("yes", (0, 9)), ("no", (2,)), ("yes", (1,)))  # 9 does not exist
@@ -117,30 +114,6 @@ def test_settings_without_a_value_are_left_to_the_handler(module: Any) -> None:
 def test_a_refusal_of_the_quotas_has_no_list_of_them() -> None:
     outcome = ask(Rights(), DescribeClientQuotasRequest(), 1, lambda _: None)
     assert (outcome.answer.error_code, outcome.answer.entries) == (31, None)
-
-
-def test_a_refused_heartbeat_is_not_answered_at_once() -> None:
-    """Its connection would recognise it when it is repeated, and answer that all is well."""
-    answers: list[Any] = []
-    turns: list[Any] = []
-
-    class Session:
-        principal = "User:alice"
-
-    class Node:
-        topics = None
-
-        def reply(self, ticket: Ticket, response: Any) -> None:
-            answers.append(response)
-
-        def take_turns(self, ticket: Ticket, steps: Any) -> None:
-            turns.append(steps)
-
-    ticket = Ticket(Session(), api_key=ApiKey.HEARTBEAT, version=4)
-    layer_of(Rights())(lambda *_: None, Node(), HeartbeatRequest("g", 1, "m"), ticket, 0)
-    assert answers == []
-    list(turns[0])
-    assert answers == [HeartbeatResponse(error_code=30)]
 
 
 class Counting(Rights):

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from coordinator.security.acl.model import CLUSTER, AclOperation
+from coordinator.security.acl.model import AclOperation
 from coordinator.server.api.authorization.verdict import (
     CLUSTER_DENIED,
     PASS,
-    AnswerNow,
     Check,
     Handle,
     Verdict,
     cluster_operations,
     on_cluster,
 )
-from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse, EntryResult
@@ -118,12 +116,8 @@ def _alter_scram(request: AlterUserScramCredentialsRequest) -> AlterUserScramCre
     )
 
 
-def describe_quotas(_request: DescribeClientQuotasRequest, version: int, access: Access, _topics: Topics) -> Verdict:
-    """Check DescribeClientQuotas. A refusal is encoded here: it has no list, at which long answers are cut."""
-    if access.may(AclOperation.DESCRIBE_CONFIGS, CLUSTER):
-        return PASS
-    refusal = DescribeClientQuotasResponse(error_code=REFUSED, error_message=None, entries=None)
-    return AnswerNow(codec.response_encoder(ApiKey.DESCRIBE_CLIENT_QUOTAS, version)(refusal))
+def _describe_quotas(_request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
+    return DescribeClientQuotasResponse(error_code=REFUSED, error_message=None, entries=None)
 
 
 def _alter_quotas(request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
@@ -156,5 +150,6 @@ create_acls: Final[Check] = on_cluster(AclOperation.ALTER, _create_acls)
 delete_acls: Final[Check] = on_cluster(AclOperation.ALTER, _delete_acls)
 describe_scram: Final[Check] = on_cluster(AclOperation.DESCRIBE, _describe_scram)
 alter_scram: Final[Check] = on_cluster(AclOperation.ALTER, _alter_scram)
+describe_quotas: Final[Check] = on_cluster(AclOperation.DESCRIBE_CONFIGS, _describe_quotas)
 alter_quotas: Final[Check] = on_cluster(AclOperation.ALTER_CONFIGS, _alter_quotas)
 follow_catalogue: Final[Check] = on_cluster(AclOperation.CLUSTER_ACTION, _follow_catalogue)

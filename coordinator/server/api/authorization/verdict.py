@@ -28,7 +28,7 @@ TRANSACTIONAL_ID_DENIED: Final = "Transactional Id authorization failed."
 
 
 class AnswerNow(NamedTuple):
-    """AnswerNow now. `disconnect` says why the connection is closed as well; empty: it stays open."""
+    """Answer at once. `disconnect` says why the connection is closed as well; empty: it stays open."""
 
     response: Any
     disconnect: str = ""
