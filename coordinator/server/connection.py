@@ -535,7 +535,7 @@ class Connection(asyncio.Protocol):
         except Exception as error:
             self._undecodable(frame, route, error)
             return 0.0
-        if is_last and route.key == HEARTBEAT and self._parks_heartbeats and not route.is_intercepted:
+        if is_last and route.key == HEARTBEAT and self._parks_heartbeats and not route.has_layer:
             heartbeat = self._remember_heartbeat(frame, request, route)
             if heartbeat is not None and self._park(heartbeat, frame, now_ms):
                 return 0.0

@@ -33,6 +33,7 @@ class Route:
         "decode",
         "encode",
         "handle",
+        "has_layer",
         "has_quota",
         "is_flexible",
         "is_intercepted",
@@ -67,6 +68,7 @@ class Route:
         self.amplifies = api.amplifies
         self.handle = api.handle
         self.has_quota = api.key.is_kafkas and self.key not in WITHOUT_QUOTA
+        self.has_layer = False  # a layer before the handler must see a request that was not seen before
         self.is_intercepted = False  # a layer before the handler must see each request
         self.shape = api.shape
         self.requests = 0  # decoded and handled so far
@@ -126,8 +128,9 @@ class Routes(dict[bytes, Route]):
 
     def _wrap(self, route: Route) -> None:
         route.handle = self._handlers[route.key].handle
-        route.is_intercepted = False
+        route.is_intercepted = route.has_layer = False
         for layer, apis in self._layers.items():
             if apis is None or route.key in apis:
                 route.handle = partial(layer, route.handle)
+                route.has_layer = True
                 route.is_intercepted = route.is_intercepted or apis is not None
