@@ -23,23 +23,29 @@ if TYPE_CHECKING:
     from coordinator.config.values import Address
 
 
+def read_settings(path: Path) -> dict[str, str]:
+    """Return the settings in the file, by key. Raises CliError."""
+    try:
+        return {entry.key: entry.value for entry in parse_properties(path.read_text(encoding="utf-8"))}
+    except (OSError, UnicodeDecodeError) as error:
+        raise CliError(
+            f"--command-config {path} cannot be read ({_reason(error)}); give the path of a properties file"
+        ) from None
+    except PropertiesError as error:
+        raise CliError(f"{path}: {error}") from None
+
+
 class CommandConfig:
     """The settings of one file. Raises CliError, as all methods do."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise CliError(
-                f"--command-config {path} cannot be read ({_reason(error)}); give the path of a properties file"
-            ) from None
-        try:
-            self._security = client_security({entry.key: entry.value for entry in parse_properties(text)})
+            self._security = client_security(read_settings(path))
             self._context: ssl.SSLContext | None = None
             if self._security.has_tls:
                 self._context = client_context(self._security.tls, self._security.endpoint_identification_algorithm)
-        except (PropertiesError, ClientSettingsError, TlsError) as error:
+        except (ClientSettingsError, TlsError) as error:
             raise CliError(f"{path}: {error}") from None
 
     @property

@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
-import os
 from typing import Final
 
+from coordinator.cli.arguments import add_command_config
 from coordinator.cli.errors import CliError
+from coordinator.cli.http_port import VERBS_TOKEN, http_settings
 from coordinator.cli.parser import Parser
-from coordinator.testing.errors import CoordinatorTestingError
+from coordinator.http.client import HttpClientError
+from coordinator.testing.errors import CoordinatorTestingError, VerbTokenError
 from coordinator.testing.http import verb_names
 from coordinator.testing.http_client import LONGEST_S, post_verb
 from coordinator.testing.verbs import Verbs
@@ -30,14 +32,22 @@ examples:
   coordinator faults lose_reply OffsetCommit --group orders-service
   coordinator faults wait_stable orders-service --members 2 --timeout 5
 
-docs/faults.md explains each verb."""
+The token (test.verbs.token) is read from COORDINATOR_TEST_VERBS_TOKEN, or from the file of --command-config. It is
+never an argument, which other users of the machine could see. docs/faults.md explains each verb."""
 
-TOKEN_VARIABLE: Final = "COORDINATOR_TEST_VERBS_TOKEN"
+_NOT_OF_THE_VERB: Final = frozenset(("http", "command_config", "token", "verb", "run"))
+DEFAULT_HTTP: Final = "127.0.0.1:9080"
 
 
 def add_arguments(parser: Parser) -> None:
-    parser.add_argument("--http", metavar="HOST:PORT", default="127.0.0.1:9080", help="default: 127.0.0.1:9080")
-    parser.add_argument("--token", metavar="TOKEN", default=os.environ.get(TOKEN_VARIABLE, ""), help="test.verbs.token")
+    parser.add_argument(
+        "--http",
+        metavar="ADDRESS",
+        default=DEFAULT_HTTP,
+        help=f"host:port, or https://host:port for a port with TLS; default: {DEFAULT_HTTP}",
+    )
+    add_command_config(parser)
+    parser.add_argument("--token", help=argparse.SUPPRESS)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
     for name in verb_names():
         verb = getattr(Verbs, name)
@@ -57,14 +67,22 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.token is not None:
+        raise CliError(
+            "--token shows the token to everyone who lists processes; set COORDINATOR_TEST_VERBS_TOKEN, or write "
+            "`test.verbs.token=...` into the file of --command-config"
+        )
+    settings = http_settings(arguments.http, arguments.command_config, VERBS_TOKEN)
+    query = _query(arguments)
     try:
-        result = post_verb(arguments.http, arguments.verb, _query(arguments), arguments.token, LONGEST_S)
+        result = post_verb(arguments.http, arguments.verb, query, settings.token, LONGEST_S, settings.context)
+    except VerbTokenError:
+        raise settings.wrong_token() from None
     except CoordinatorTestingError as error:
         raise CliError(str(error), 1) from None
-    except OSError as error:
-        raise CliError(
-            f"no coordinator answers at http://{arguments.http} ({error}); start one with "
-            "`coordinator serve --profile test`, or give its address with --http"
+    except HttpClientError as error:
+        raise settings.unreachable(
+            error, "start one with `coordinator serve --profile test`, or give its address with --http"
         ) from None
     if result is not None:
         print(json.dumps(result, indent=2))
@@ -74,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _query(arguments: argparse.Namespace) -> list[tuple[str, str]]:
     query: list[tuple[str, str]] = []
     for name, value in vars(arguments).items():
-        if name in ("http", "token", "verb", "run") or value is None:
+        if name in _NOT_OF_THE_VERB or value is None:
             continue
         if name == "pairs":
             query += [_pair(text) for text in value]

@@ -29,21 +29,9 @@ def kind_of_server(connection: socket.socket, address: Address, received: bytes)
             return None
         except OSError:
             pass
-    if not received and _speaks_tls(address):
-        return _TLS
+    if not received:
+        from coordinator.security.tls_probe import speaks_tls  # late: TLS takes longer to import than all the rest
+
+        if speaks_tls(address):
+            return _TLS
     return next((kind for first, kind in _FIRST_BYTES if received.startswith(first)), None)
-
-
-def _speaks_tls(address: Address) -> bool:
-    import ssl  # takes longer to import than all that most commands do
-
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE  # nothing is sent
-    try:
-        with socket.create_connection(address, timeout=PROBE_S) as connection, context.wrap_socket(connection):
-            return True
-    except ssl.SSLError as error:
-        return "ALERT" in (error.reason or "")  # such as: this server wants a certificate of its clients
-    except OSError:
-        return False

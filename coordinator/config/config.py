@@ -76,15 +76,18 @@ class Config(SecurityConfig):
         ours=True,
         check=parse_ports,
         shape="port,...",
+        per_listener=True,
     )
     cluster_id: str = _key("", "The cluster id that clients see. Empty: made at the first start and kept.", ours=True)
     cluster_nodes: str = _key(
         "",
         "All nodes of the cluster, this one among them, under the addresses that clients and other nodes connect to; "
-        "the same on every node. Empty: this node is alone.",
+        "the same on every node. Empty: this node is alone. These are the addresses of the first listener; each other "
+        "one has its own, as listener.name.internal.cluster.nodes.",
         ours=True,
         check=parse_nodes,
         shape="id@host:port,...",
+        per_listener=True,
     )
     # --- a shared store of the offsets log ---
     log_engine: str = _key(
@@ -98,6 +101,12 @@ class Config(SecurityConfig):
     log_engine_user_file: str = _key("", "The file that holds the user name for log.engine.", ours=True, shape="file")
     log_engine_password_file: str = _key(
         "", "The file that holds the password for log.engine.", ours=True, shape="file"
+    )
+    log_engine_config_file: str = _key(
+        "",
+        "The file of Kafka client settings (security.protocol, sasl.*, ssl.*) for a log.engine on Kafka.",
+        ours=True,
+        shape="file",
     )
     log_engine_timeout_ms: int = _key(
         5000,
@@ -742,20 +751,45 @@ class Config(SecurityConfig):
         """The advertised address of the first listener; None to advertise the bound address."""
         return self.advertised_addresses.get(next(iter(parse_listeners(self.listeners))))
 
+    @property
+    def has_node_logins(self) -> bool:
+        """True if a node proves to another one who it is: by a login (SASL), or by a certificate."""
+        link = self.inter_broker_listener
+        own = self.of_listener(link.name)
+        return link.has_sasl or (link.has_tls and own.ssl_client_auth == "required")
+
     def of_listener(self, name: str) -> Config:
         """Return the settings as they are for one listener."""
         own = {attribute: value for listener, attribute, value in self.listener_settings if listener == name}
         return replace(self, **own) if own else self
 
-    @property
-    def node_addresses(self) -> dict[int, Address]:
-        """Addresses by node id; empty if this node is alone."""
-        return parse_nodes(self.cluster_nodes)
+    def is_first_listener(self, name: str) -> bool:
+        return name == next(iter(parse_listeners(self.listeners)))
+
+    def _told_of_listener(self, name: str, attribute: str) -> str:
+        """Return a setting that without the name of a listener is that of the first one."""
+        given = [value for listener, key, value in self.listener_settings if (listener, key) == (name, attribute)]
+        return given[-1] if given else getattr(self, attribute) if self.is_first_listener(name) else ""
 
     @property
-    def worker_port_list(self) -> list[int]:
-        """Ports of the workers; empty if not given."""
-        return parse_ports(self.worker_ports)
+    def node_addresses(self) -> dict[int, Address]:
+        """Addresses by node id of the first listener; empty if this node is alone."""
+        return self.node_addresses_of(next(iter(parse_listeners(self.listeners))))
+
+    def node_addresses_of(self, listener: str) -> dict[int, Address]:
+        """Addresses by node id of one listener; empty if they are not given."""
+        return parse_nodes(self._told_of_listener(listener, "cluster_nodes"))
+
+    def worker_ports_of(self, listener: str) -> list[int]:
+        """Ports of the workers on one listener; empty if they are not given."""
+        return parse_ports(self._told_of_listener(listener, "worker_ports"))
+
+    @property
+    def inter_broker_listener(self) -> Endpoint:
+        """The listener over which nodes connect to each other."""
+        listeners = self.client_listeners
+        named = [each for each in listeners if each.name == self.inter_broker_listener_name.upper()]
+        return named[0] if named else listeners[0]
 
     @property
     def http_address(self) -> Address | None:

@@ -14,7 +14,6 @@ KAFKA_PREFIXES: Final = (
     "controller.",
     "group.consumer.",
     "group.share.",
-    "inter.broker.",
     "leader.",
     "listener.name.",
     "log.message.",
@@ -51,7 +50,8 @@ KAFKA_KEYS: Final = frozenset(
     delegation.token.secret.key delete.records.purgatory.purge.interval.requests delete.topic.enable
     early.start.listeners eligible.leader.replicas.enable fetch.purgatory.purge.interval.requests
     group.coordinator.append.linger.ms group.coordinator.new.enable group.coordinator.rebalance.protocols
-    group.coordinator.threads host.name initial.broker.registration.timeout.ms internal.metadata.delete.delay.millis
+    group.coordinator.threads host.name initial.broker.registration.timeout.ms inter.broker.protocol.version
+    internal.metadata.delete.delay.millis
     kafka.metrics.polling.interval.secs kafka.metrics.reporters
     log.cleaner.backoff.ms log.cleaner.dedupe.buffer.size log.cleaner.enable log.cleaner.io.buffer.load.factor
     log.cleaner.io.buffer.size log.cleaner.io.max.bytes.per.second log.cleaner.threads

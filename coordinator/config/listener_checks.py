@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordinator.config.listeners import HTTP
+from coordinator.config.node_link_checks import check_node_links
 from coordinator.config.security import OAUTHBEARER, parse_mechanisms
-from coordinator.config.values import ConfigError
+from coordinator.config.values import ALL_INTERFACES, ConfigError
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
@@ -31,12 +32,31 @@ def check_listeners_together(config: Config) -> None:
         raise ConfigError("a listener is named HTTP, which is the name of http.listen; give it another name")
     for listener in listeners:
         _check_one(listener, config.of_listener(listener.name))
-    is_plain = len(listeners) == 1 and not (listeners[0].has_tls or listeners[0].has_sasl or config.has_authorizer)
-    if not is_plain and (config.workers > 1 or config.cluster_nodes or config.is_shared):
-        raise ConfigError(
-            "several listeners, TLS, SASL and access rules are served by a node alone with one process so far; remove "
-            "workers, cluster.nodes and log.engine, or serve one PLAINTEXT listener without access rules"
-        )
+    if config.workers > 1:
+        _check_worker_ports(config)
+    if config.cluster_nodes or config.is_shared:
+        check_node_links(config)
+
+
+def _check_worker_ports(config: Config) -> None:
+    """Raise ConfigError if a worker would need the port of another one."""
+    taken: list[tuple[str, int, str]] = []
+    for listener in config.client_listeners:
+        host, port = listener.address
+        ports = config.worker_ports_of(listener.name)
+        if ports and len(ports) != config.workers:
+            raise ConfigError(
+                f"worker.ports has {len(ports)} ports for {config.workers} workers on the listener {listener.name}; "
+                "give one for each"
+            )
+        own = ports or [port + number for number in range(config.workers) if port]
+        for other_host, other_port, other in taken:
+            if other_port in own and (host == other_host or {host, other_host} & set(ALL_INTERFACES)):
+                raise ConfigError(
+                    f"{config.workers} workers take consecutive ports, and both {other} and {listener.name} would need "
+                    f"port {other_port}; put their ports further apart in listeners"
+                )
+        taken += [(host, each, listener.name) for each in own]
 
 
 def _check_one(listener: Endpoint, config: Config) -> None:

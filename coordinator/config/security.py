@@ -63,6 +63,11 @@ class SecurityConfig:
         check=parse_protocol_map,
         shape="NAME:PROTOCOL,...",
     )
+    inter_broker_listener_name: str = _key(
+        "",
+        "The listener over which the nodes of a cluster connect to each other. Empty: the first one.",
+        shape="NAME",
+    )
     # --- TLS ---
     ssl_keystore_type: str = _key("PEM", "The format of the key store: PEM or PKCS12.", per_listener=True)
     ssl_keystore_location: str = _key(
@@ -102,6 +107,12 @@ class SecurityConfig:
     ssl_cipher_suites: str = _key(
         "", "The cipher suites that are served. Empty: those of OpenSSL.", shape="name,...", per_listener=True
     )
+    ssl_endpoint_identification_algorithm: str = _key(
+        "https",
+        "Whether a node checks the host name in the certificate of another node: `https`, or empty for no check.",
+        choices=("https", ""),
+        per_listener=True,
+    )
     ssl_principal_mapping_rules: str = _key(
         "DEFAULT",
         "Rules from the name in a client's certificate to its principal, as RULE:^CN=(.*?),.*$/$1/,DEFAULT.",
@@ -126,6 +137,20 @@ class SecurityConfig:
         "",
         "Users of PLAIN beside those of `coordinator users`, as in Kafka: "
         'org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="..."; is one with a password.',
+        secret=True,
+        per_listener=True,
+    )
+    sasl_mechanism_inter_broker_protocol: str = _key(
+        "PLAIN",
+        "The SASL mechanism by which the nodes of a cluster log in to each other: PLAIN, SCRAM-SHA-256 or "
+        "SCRAM-SHA-512.",
+        shape="mechanism",
+    )
+    sasl_jaas_config: str = _key(
+        "",
+        "The user as which the nodes log in to each other, as in Kafka: "
+        'org.apache.kafka.common.security.scram.ScramLoginModule required username="..." password="..."; With PLAIN, '
+        "plain.sasl.jaas.config may have these two options instead.",
         secret=True,
         per_listener=True,
     )

@@ -195,9 +195,6 @@ def check_together(config: Config) -> None:
             "workers and cluster.nodes both say which nodes there are; remove one of them, or give each worker a place "
             "in cluster.nodes and start it by itself"
         )
-    ports = config.worker_port_list
-    if ports and len(ports) != config.workers:
-        raise ConfigError(f"worker.ports has {len(ports)} ports for {config.workers} workers; give one for each")
     wanted = config.preloaded_topics
     if len(wanted) > config.max_topics or sum(wanted.values()) > config.max_partitions:
         raise ConfigError(

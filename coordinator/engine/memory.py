@@ -1,7 +1,11 @@
-"""The directory of the shared store in memory, beside `coordinator.storage.memory_store`: for tests and simulation."""
+"""The directory and the documents of the shared store in memory: for tests and simulation.
+
+The log is in `coordinator.storage.memory_store`.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
@@ -9,15 +13,48 @@ from typing import TypeVar
 from coordinator.core.cluster import ClusterNode
 from coordinator.core.live_cluster import ClusterMap, NodeState
 from coordinator.membership.directory import Engine, ExpiredError, StoreFacts
-from coordinator.storage.memory_store import MemoryLogStore, MemoryNode, MemoryStoreState
+from coordinator.storage.documents.shared import StoredDocument, encode_text
+from coordinator.storage.memory_store import (
+    FateOfCall,
+    MemoryLogStore,
+    MemoryNode,
+    MemoryStoreState,
+    OutcomeLostError,
+    always_done,
+)
 
 T = TypeVar("T")
 
 
 class MemoryEngineState(MemoryStoreState):
-    """Content of the store with the facts that nodes share."""
+    """Content of the store with the facts and the documents that nodes share."""
 
     shared_facts: StoreFacts | None = None
+
+    def __init__(self, clock: Callable[[], int], *, lease_ms: int = 3000, fate: FateOfCall = always_done) -> None:
+        super().__init__(clock, lease_ms=lease_ms, fate=fate)
+        self.documents: dict[str, StoredDocument] = {}
+        self.document_watchers: dict[int, Callable[[], None]] = {}  # by node
+        self._kept_changes: set[object] = set()  # an identity for each change of a document
+
+    async def call_documents(self, node_id: int, method: str, act: Callable[[], T]) -> T:
+        """Carry out a call about documents as `call` does."""
+        return await self.call(node_id, method, act)
+
+    def replace_document(self, name: str, change: StoredDocument, identity: object, by: int) -> bool:
+        """Make a change, unless it was made already or its revision does not follow. Returns whether it was made."""
+        before = self.documents.get(name)
+        if identity not in self._kept_changes and change.revision == (before.revision if before else 0) + 1:
+            self.documents[name] = change
+            self._kept_changes.add(identity)
+            self.document_changed(by)
+        return identity in self._kept_changes
+
+    def document_changed(self, by: int) -> None:
+        """Tell all other nodes that a document has changed."""
+        for node_id, tell in self.document_watchers.items():
+            if node_id != by:
+                asyncio.get_running_loop().call_soon(tell)
 
 
 class MemoryDirectory:
@@ -121,7 +158,42 @@ class MemoryDirectory:
         return await self._state.call(self._store.node_id, method, act)
 
 
+class MemoryDocuments:
+    """`SharedDocuments` of one node over a `MemoryEngineState`."""
+
+    def __init__(self, state: MemoryEngineState, node_id: int) -> None:
+        self._state = state
+        self._node_id = node_id
+        self._watcher: Callable[[], None] | None = None
+
+    async def read(self, name: str, known: int = 0) -> StoredDocument | None:
+        found = await self._state.call_documents(
+            self._node_id, "read_document", lambda: self._state.documents.get(name)
+        )
+        return None if found is None or found.revision == known else found
+
+    async def replace(self, name: str, text: str, revision: int) -> bool:
+        """Make the change, a second time if the outcome was lost: the store makes it once."""
+        await encode_text(name, text)  # refuses what other stores refuse
+        change, identity = StoredDocument(revision + 1, text), object()
+
+        def act() -> bool:
+            return self._state.replace_document(name, change, identity, self._node_id)
+
+        try:
+            return await self._state.call_documents(self._node_id, "replace_document", act)
+        except OutcomeLostError:
+            return await self._state.call_documents(self._node_id, "replace_document", act)
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        self._watcher = self._state.document_watchers[self._node_id] = changed
+
+    async def close(self) -> None:
+        if self._state.document_watchers.get(self._node_id) is self._watcher:
+            self._state.document_watchers.pop(self._node_id, None)
+
+
 def open_memory(state: MemoryEngineState, node_id: int) -> Engine:
     """Return the engine of one node."""
     store = MemoryLogStore(state, node_id)
-    return Engine(store, MemoryDirectory(state, store))
+    return Engine(store, MemoryDirectory(state, store), MemoryDocuments(state, node_id))

@@ -112,10 +112,16 @@ def open_http(config: Config, parts: HttpParts) -> HttpPort | None:
     return server
 
 
-def _tls_of(config: Config) -> TlsListener | None:
-    """Return the TLS of the port; None if `listener.name.http.ssl.*` gives it no key. Raises HttpPortError."""
+def tls_config(config: Config) -> Config | None:
+    """Return the settings of the TLS of the port; None if `listener.name.http.ssl.*` gives it no key."""
     own = config.of_listener(HTTP)
-    if own is config or not (own.ssl_keystore_location or own.ssl_keystore_key):
+    return None if own is config or not (own.ssl_keystore_location or own.ssl_keystore_key) else own
+
+
+def _tls_of(config: Config) -> TlsListener | None:
+    """Return the TLS of the port. Raises HttpPortError."""
+    own = tls_config(config)
+    if own is None:
         return None
     from coordinator.security.tls_listener import TlsListener  # late: rarely needed
     from coordinator.security.tls_settings import TlsError

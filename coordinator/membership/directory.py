@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from coordinator.core.cluster import ClusterNode
 from coordinator.core.live_cluster import ClusterMap, NodeState
+from coordinator.storage.documents.shared import SharedDocuments
 from coordinator.storage.log_store import LogStore, LogStoreError
 
 
@@ -81,3 +82,4 @@ class Engine(NamedTuple):
 
     store: LogStore
     directory: NodeDirectory
+    documents: SharedDocuments

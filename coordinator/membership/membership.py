@@ -31,7 +31,7 @@ from coordinator.membership.counters import MembershipCounters
 from coordinator.membership.directory import Engine, ExpiredError, NodeDirectory
 from coordinator.membership.lease import Lease
 from coordinator.membership.partition_host import PartitionHost
-from coordinator.membership.peer_connections import PeerConnections
+from coordinator.membership.peer_connections import OpenPeer, PeerConnections
 from coordinator.storage.log_store import LogStoreError
 from coordinator.storage.machine import THIS_MACHINE
 
@@ -64,6 +64,7 @@ class Membership:
         engine: Engine,
         host: PartitionHost,
         settings: MembershipSettings,
+        open_peer: OpenPeer,
         *,
         clock: Callable[[], float] = THIS_MACHINE.boot_time,
         new_incarnation: Callable[[], str] = lambda: uuid.uuid4().hex,
@@ -79,7 +80,7 @@ class Membership:
         self._clock = clock
         self._new_incarnation = new_incarnation
         self._claims = PartitionClaims(engine.store, host, clock, self.counters, self._claim_changed)
-        self._peers = PeerConnections(self._refused)
+        self._peers = PeerConnections(self._refused, open_peer)
         self._up_since: dict[int, tuple[str, float]] = {}  # incarnation, and when it was first seen to be up
         self._tasks: set[asyncio.Task[None]] = set()
         self._handing_over: asyncio.Task[None] | None = None

@@ -10,6 +10,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any, Final
 
+from coordinator.security.json_document import read_json
 from coordinator.security.scram import BY_NAME, ScramCredential, ScramMechanism
 
 _VERSION: Final = 1
@@ -61,7 +62,7 @@ def document_of(users: Users) -> str:
 def parse_document(text: str) -> Users:
     """Return the users of a document. Raises CredentialsError."""
     try:
-        found = json.loads(text)
+        found = read_json(text)
         if found["version"] != _VERSION:
             raise CredentialsError(f"it has version {found['version']!r}, but only {_VERSION} is known")
         return {

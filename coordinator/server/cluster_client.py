@@ -11,14 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.cluster import ClusterNode
-from coordinator.server.peer_connection import LinkError, Login, PeerConnection
+from coordinator.server.peer_connection import LinkError
 from protocol.error_codes import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
 if TYPE_CHECKING:
-    from coordinator.config.values import Address
+    from coordinator.server.node_links import NodeLinks
+    from coordinator.server.peer_connection import PeerConnection
 
 CLIENT_ID: Final = "coordinator-console"
 WITHIN_S: Final = 5.0  # for one answer
@@ -33,9 +34,9 @@ TROUBLE: Final = (OSError, LinkError)  # TimeoutError is an OSError
 class ClusterClient:
     """The nodes of one cluster. Every call may raise one of TROUBLE."""
 
-    def __init__(self, bootstrap: Callable[[], Sequence[Address]], login: Login | None = None) -> None:
+    def __init__(self, bootstrap: Callable[[], Sequence[ClusterNode]], links: NodeLinks) -> None:
         self._bootstrap = bootstrap
-        self._login = login
+        self._links = links
         self._peers: dict[ClusterNode, PeerConnection] = {}
         self._locks: dict[ClusterNode, asyncio.Lock] = {}
         self.nodes: dict[int, ClusterNode] = {}
@@ -44,15 +45,15 @@ class ClusterClient:
 
     @property
     def shown(self) -> Sequence[ClusterNode]:
-        """The nodes under addresses for people: those of clients, if this one has a listener of its own."""
-        return self._told if self._login is not None else list(self.nodes.values())
+        """The nodes under addresses for people: those of clients, if nodes connect to each other in another way."""
+        return self._told if self._links.has_ways else list(self.nodes.values())
 
     async def ask(self, node: ClusterNode, request: Any, version: int) -> Any:
         """Send a request to a node and return its answer."""
         async with self._locks.setdefault(node, asyncio.Lock()):
             peer = self._peers.pop(node, None)
             if peer is None or not peer.is_usable:
-                peer = await PeerConnection.connect(node, CLIENT_ID, self._login)
+                peer = await self._links.connect(node, CLIENT_ID)
             try:
                 answer = await peer.call(request, version, within_s=WITHIN_S)
             except BaseException:
@@ -67,11 +68,9 @@ class ClusterClient:
             topics=[MetadataRequestTopic(name=name) for name in topics], allow_auto_topic_creation=False
         )
         failure: Exception = LinkError("the daemon has no address yet")
-        for address in self._bootstrap():
+        for asked in self._bootstrap():
             try:
-                answer: MetadataResponse = await self.ask(
-                    ClusterNode(-1, address.host, address.port), request, METADATA_VERSION
-                )
+                answer: MetadataResponse = await self.ask(asked, request, METADATA_VERSION)
             except TROUBLE as error:
                 failure = error
                 continue
@@ -80,7 +79,7 @@ class ClusterClient:
             self._told = list(self.nodes.values())
             if len(self.nodes) == 1:  # the one that answered; it may advertise an address for other clients
                 (node_id,) = self.nodes
-                self.nodes = {node_id: ClusterNode(node_id, address.host, address.port)}
+                self.nodes = {node_id: asked._replace(id=node_id)}
             self._forget_others()
             return answer
         raise failure
@@ -138,8 +137,9 @@ class ClusterClient:
     def _forget_others(self) -> None:
         """Close the connections to nodes that have left the cluster."""
         known = set(self.nodes.values())
-        for node in [each for each in self._peers if each.id >= 0 and each not in known]:
+        known.update(self._bootstrap())
+        for node in [each for each in self._peers if each not in known]:
             self._peers.pop(node).close()
-        for node in [each for each in self._locks if each.id >= 0 and each not in known]:
+        for node in [each for each in self._locks if each not in known]:
             if not self._locks[node].locked():
                 del self._locks[node]

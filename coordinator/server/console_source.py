@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from coordinator.config.values import Address
 from coordinator.console.facts import facts
 from coordinator.console.lag import MOST_SAMPLED, SAMPLE_MS, SAMPLE_S, UNKNOWN, LagSamples, lag_of, note_owners
 from coordinator.console.listing import page
@@ -45,7 +44,8 @@ from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchReques
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
-    from coordinator.server.peer_connection import Login
+    from coordinator.core.cluster import ClusterNode
+    from coordinator.server.node_links import NodeLinks
 
 LIST_S: Final = 1.5  # for which a list of the groups is current
 GROUP_S: Final = 0.4  # for which an answer about one group is
@@ -217,18 +217,16 @@ class ClusterConsole:
         return lag_of(committed, ends, self._samples.of(group))
 
 
-def console_of(
-    config: Config, bootstrap: Callable[[], Sequence[Address]], login: Login | None = None
-) -> ClusterConsole:
-    """Return the console of the cluster that serves these addresses. Must be called on a running loop."""
+def console_of(config: Config, bootstrap: Callable[[], Sequence[ClusterNode]], links: NodeLinks) -> ClusterConsole:
+    """Return the console of the cluster of these nodes, one of which must answer. Must be called on a running loop."""
     past = None if config.log_dirs == IN_MEMORY else Past(Path(config.log_dirs), Path(config.history_path))
-    client = ClusterClient(lambda: [_from_here(each) for each in bootstrap()], login)
+    client = ClusterClient(lambda: [_from_here(each) for each in bootstrap()], links)
     return ClusterConsole(config, client, past)
 
 
-def _from_here(address: Address) -> Address:
+def _from_here(node: ClusterNode) -> ClusterNode:
     """Return the address at which this machine reaches one that is listened on."""
-    return Address(LOOPBACK.get(address.host, address.host), address.port)
+    return node._replace(host=LOOPBACK.get(node.host, node.host))
 
 
 def _unknown(story: Story, ribbon: Ribbon | None) -> list[str]:

@@ -1,13 +1,12 @@
 """The link of a node to the controller: it follows the catalogue of topics, and forwards requests to the controller.
 
-One task keeps a connection to the controller and asks again and again for a catalogue that is newer than its own. The
-answer to this long poll holds changes that were missed while the node was down and changes that happen now. Another
+One task keeps a connection to the controller and asks again and again for a catalogue that is newer than its own, with
+users, access rules and quotas. The answer to this long poll holds changes that were missed and that happen now. Another
 task forwards, one after the other, topics that clients would have created and requests that only the controller can
 answer. While the controller is away the node serves its partitions from the catalogue it has, and tries again.
 
 Nodes with different facts about the cluster do not exchange catalogues. At start a node asks every other node for its
 facts, and does not start if one disagrees; later a disagreement is logged once and checked again.
-
 Queues are bounded: requests by cluster.max.queued.requests, topics by max.topics. Each change of state is one log
 line.
 """
@@ -24,9 +23,16 @@ from coordinator.core.effects import Ticket
 from coordinator.core.topics.catalogue import CatalogueError, parse_document
 from coordinator.core.topics.feed import ONLY_FACTS
 from coordinator.core.topics.not_controller import refuse_change
-from coordinator.server.peer_connection import LinkError, PeerConnection
+from coordinator.server.peer_connection import LinkError
+from coordinator.storage.documents.store import DocumentStoreError
 from protocol.error_codes import ErrorCode
-from protocol.messages.follow_catalogue import FollowCatalogueNode, FollowCatalogueRequest, FollowCatalogueResponse
+from protocol.messages.follow_catalogue import (
+    FollowCatalogueNode,
+    FollowCatalogueRequest,
+    FollowCatalogueResponse,
+    KnownDocument,
+    NewDocument,
+)
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 if TYPE_CHECKING:
@@ -35,7 +41,10 @@ if TYPE_CHECKING:
     from coordinator.config.config import Config
     from coordinator.core.cluster import Cluster, ClusterIdentity, ClusterNode
     from coordinator.core.topics.catalogue import Document, Topic
+    from coordinator.server.node_links import NodeLinks
+    from coordinator.server.peer_connection import PeerConnection
     from coordinator.server.runtime import Runtime
+    from coordinator.storage.documents.store import DocumentStore
 
 LOG: Final = logging.getLogger("coordinator.cluster")
 
@@ -82,14 +91,16 @@ class ControllerLink:
 
     _runtime: Runtime
 
-    def __init__(self, config: Config, cluster: Cluster, identity: ClusterIdentity) -> None:
+    def __init__(self, config: Config, cluster: Cluster, identity: ClusterIdentity, links: NodeLinks) -> None:
         self._config = config
+        self._links = links
         self._cluster = cluster
         self._identity = identity
         self._client_id = f"node-{cluster.node_id}"
         self._tasks: list[asyncio.Task[None]] = []
         self._asks: deque[_Ask] = deque()
         self._wanted: dict[str, None] = {}
+        self.documents: dict[str, DocumentStore[Any]] = {}  # those that follow the controller, by name
         self._has_work = asyncio.Event()
         self._said = ""  # the state that was logged last
         self._is_stopped = False
@@ -112,7 +123,7 @@ class ControllerLink:
 
     async def _why_not(self, node: ClusterNode) -> str | None:
         try:
-            async with await PeerConnection.connect(node, self._client_id) as peer:
+            async with await self._links.connect(node, self._client_id) as peer:
                 answer = await peer.call(self._question(node, ONLY_FACTS, 0), 0, within_s=FACTS_S)
         except TROUBLE:
             return None
@@ -154,7 +165,7 @@ class ControllerLink:
             try:
                 async with await self._connect() as peer:
                     while True:
-                        await self._follow_once(peer, POLL_MS)
+                        await self._follow_once(peer, peer.longest_wait_ms(POLL_MS))
                         pause_s = FIRST_PAUSE_S
             except TROUBLE as error:
                 self._lost(error)
@@ -179,12 +190,24 @@ class ControllerLink:
         if answer.document is not None:
             loop = asyncio.get_running_loop()
             await self._replicate(await loop.run_in_executor(None, _read, answer.document))
+        for each in answer.documents:
+            await self._follow_document(each)
         self.is_following = True
         self._say(
             logging.INFO,
             f"following node={peer.node.id} address={peer.node.host}:{peer.node.port}",
             f" topics={catalogue.user_topics} revision={catalogue.revision}",
         )
+
+    async def _follow_document(self, received: NewDocument) -> None:
+        store = self.documents.get(received.name)
+        if store is None:
+            return
+        try:
+            await store.follow(received.text)
+        except (OSError, DocumentStoreError) as error:
+            raise LinkError(f"{received.name} of the controller could not be kept here: {error}") from None
+        LOG.info("%s follows the controller bytes=%d", received.name, len(received.text))
 
     async def _replicate(self, received: Document) -> None:
         catalogue = self._runtime.topics.catalogue
@@ -218,6 +241,7 @@ class ControllerLink:
             lineage=lineage,
             revision=revision,
             max_wait_ms=max_wait_ms,
+            documents=[KnownDocument(name=each.name, digest=each.text.digest) for each in self.documents.values()],
         )
 
     # -- forwarding -----------------------------------------------------------------------------------------------
@@ -301,7 +325,7 @@ class ControllerLink:
     # -- both ----------------------------------------------------------------------------------------------------
 
     async def _connect(self) -> PeerConnection:
-        return await PeerConnection.connect(self._cluster.controller, self._client_id)
+        return await self._links.connect(self._cluster.controller, self._client_id)
 
     def _lost(self, error: Exception) -> None:
         self.is_following = False

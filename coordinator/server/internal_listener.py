@@ -1,7 +1,8 @@
 """A listener for the daemon's own parts, where its other listeners ask for TLS, a login or rights.
 
-The console asks the daemon as a Kafka client does. It gets a listener on the loopback address, a password that is made
-at the start and never leaves the process, and a principal that no other client can have, with all rights.
+The console asks the daemon as a Kafka client does, and workers ask each other. They get a listener on the loopback
+address, a password that is made at the start and that only the processes of this daemon know, and a principal that no
+other client can have, with all rights.
 """
 
 from __future__ import annotations
@@ -21,16 +22,37 @@ if TYPE_CHECKING:
     from coordinator.security.sasl_server import SaslServer
 
 PLAIN: Final = "PLAIN"
-USER: Final = "console"
+USER: Final = "daemon"
+
+
+def bind_internal() -> socket.socket:
+    """Return a socket on a free port of the loopback address."""
+    bound = socket.socket()
+    bound.bind(("127.0.0.1", 0))
+    return bound
+
+
+def new_secret() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def login_of(secret: str) -> Login:
+    """Return the login of the parts of a daemon that have this secret."""
+    return Login(PLAIN, USER, secret)
+
+
+def new_login() -> Login:
+    """Return a new login of the parts of a daemon."""
+    return login_of(new_secret())
 
 
 class InternalListener:
-    """Binds at once. `login` is for `PeerConnection`."""
+    """`login` is that of its clients, and `bound` a socket that does not listen yet."""
 
-    def __init__(self) -> None:
-        self.bound = socket.create_server(("127.0.0.1", 0))
-        self.address = Address(*self.bound.getsockname())
-        self.login = Login(PLAIN, USER, secrets.token_urlsafe(32))
+    def __init__(self, bound: socket.socket, login: Login) -> None:
+        self.bound = bound
+        self.address = Address(*bound.getsockname())
+        self.login = login
         self.served = ServedListener("INTERNAL", "SASL_PLAINTEXT", _Mechanisms(self.login.secret))
 
 

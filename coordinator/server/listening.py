@@ -20,6 +20,7 @@ from coordinator.core.cluster import ClusterNode
 from coordinator.server.connection import Connection
 from coordinator.server.listener import ServedListener
 from coordinator.server.startup import StartupError, bind, told_host
+from coordinator.server.supervised import ALONE, Supervised
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from coordinator.security.credentials import Credentials
     from coordinator.security.mechanisms import ListenerMechanisms
     from coordinator.security.tls_listener import TlsListener
-    from coordinator.server.internal_listener import InternalListener
     from coordinator.server.runtime import Runtime
 
 LOG: Final = logging.getLogger("coordinator.server")
@@ -59,28 +59,30 @@ class BoundListener(NamedTuple):
 class Listening:
     """All listeners of a node. The first one has the addresses that `Cluster.nodes` has."""
 
-    def __init__(self, config: Config, wall_ms: Callable[[], int], given: socket.socket | None = None) -> None:
-        """Bind. `given`: the socket of the first listener, if it was bound before. Raises StartupError."""
-        self.internal: InternalListener | None = None
+    def __init__(self, config: Config, wall_ms: Callable[[], int], given: Supervised = ALONE) -> None:
+        """Bind. Raises StartupError."""
+        self._config = config
+        self.internal = given.internal
         self._servers: list[asyncio.Server] = []
         self._tasks: list[asyncio.Task[None]] = []
         self.bound: list[BoundListener] = []
-        self._unserved: list[socket.socket] = []  # to be closed here: a server closes its socket itself
+        # To be closed here: a server closes its socket itself.
+        self._unserved: list[socket.socket] = [] if self.internal is None else [self.internal.bound]
         try:
-            for listener in config.client_listeners:
-                own, given = given or bind(listener.address), None
+            for number, listener in enumerate(config.client_listeners):
+                own = given.listeners[number] if given.listeners else bind(listener.address)
                 self._unserved.append(own)
-                self.bound.append(_bound(listener, config.of_listener(listener.name), own, wall_ms))
+                self.bound.append(_bound(listener, config, own, wall_ms))
         except BaseException:
             self.close()
             raise
 
     def open_internal(self) -> None:
         """Open a listener for the parts of this daemon, if they could not use the first one."""
-        from coordinator.server.internal_listener import InternalListener  # late: rarely needed
+        from coordinator.server.internal_listener import InternalListener, bind_internal, new_login  # late: rare
 
-        if self.first.listener.protocol != PLAINTEXT or self.first.config.has_authorizer:
-            self.internal = InternalListener()
+        if self.internal is None and needs_internal(self._config):
+            self.internal = InternalListener(bind_internal(), new_login())
             self._unserved.append(self.internal.bound)
 
     @property
@@ -106,9 +108,7 @@ class Listening:
                 each.listener.name,
                 each.listener.protocol,
                 await self._mechanisms(each, credentials, wall_ms) if each.listener.has_sasl else None,
-                {runtime.cluster.node_id: ClusterNode(runtime.cluster.node_id, *each.advertised)}
-                if each is not self.first
-                else {},
+                {} if each is self.first else self._nodes_on(each, runtime.cluster.node_id),
                 None if each.tls is None else each.tls.principal_of,
             )
             each.bound.listen(BACKLOG)  # the kernel's backlog: how many connections may wait to be accepted
@@ -121,7 +121,12 @@ class Listening:
                 self._tasks.append(loop.create_task(accept_all(each.bound, runtime, served, each.tls)))
                 self._tasks.append(loop.create_task(each.tls.renew()))
         if self.internal is not None:
+            self.internal.bound.listen(BACKLOG)
             await self._serve_plain(self.internal.bound, runtime, self.internal.served)
+
+    def _nodes_on(self, each: BoundListener, node_id: int) -> dict[int, ClusterNode]:
+        addresses = self._config.node_addresses_of(each.listener.name) or {node_id: each.advertised}
+        return {number: ClusterNode(number, *address) for number, address in addresses.items()}
 
     async def _serve_plain(self, bound: socket.socket, runtime: Runtime, served: ServedListener) -> None:
         loop = asyncio.get_running_loop()
@@ -161,7 +166,8 @@ class Listening:
 
 def _bound(listener: Endpoint, config: Config, bound: socket.socket, wall_ms: Callable[[], int]) -> BoundListener:
     host, port = bound.getsockname()[:2]
-    told = config.advertised_addresses.get(listener.name) or config.node_addresses.get(config.node_id)
+    own = config.of_listener(listener.name)
+    told = config.advertised_addresses.get(listener.name) or config.node_addresses_of(listener.name).get(config.node_id)
     advertised = Address(told.host if told else told_host(host), told.port if told and told.port else port)
     tls = None
     if listener.has_tls:
@@ -169,7 +175,12 @@ def _bound(listener: Endpoint, config: Config, bound: socket.socket, wall_ms: Ca
         from coordinator.security.tls_settings import TlsError
 
         try:
-            tls = TlsListener(listener.name, config, wall_ms)
+            tls = TlsListener(listener.name, own, wall_ms)
         except TlsError as error:
             raise StartupError(f"listener {listener.name}: {error}") from None
-    return BoundListener(listener, config, bound, advertised, tls)
+    return BoundListener(listener, own, bound, advertised, tls)
+
+
+def needs_internal(config: Config) -> bool:
+    """Return whether the parts of a daemon need a listener of their own."""
+    return config.client_listeners[0].protocol != PLAINTEXT or config.has_authorizer

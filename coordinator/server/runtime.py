@@ -18,6 +18,7 @@ import logging
 import math
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from coordinator.config.security import parse_super_users
 from coordinator.core.clock import HOUSEKEEPING_S, LATE_S
 from coordinator.core.events.model import IncidentKind, Rebalance
 from coordinator.core.offsets.quarantine import QUARANTINE_ERROR
@@ -27,6 +28,7 @@ from coordinator.core.topics.not_controller import refuse_change
 from coordinator.metrics.group_figures import GroupMetrics
 from coordinator.metrics.histogram import REBALANCE_BOUNDS_S, Histogram
 from coordinator.processes.wall_clock import wall_offset_ms
+from coordinator.security.principal import INTERNAL
 from coordinator.security.quotas.enforcement import Quotas
 from coordinator.server.connections import Connections
 from coordinator.server.dispatch import Routes
@@ -213,6 +215,7 @@ class Runtime:
         self.quota_store: QuotaStore
         self.acls: AclStore | None = None  # None: there is no authorizer
         self.quotas = Quotas()
+        self.asks_nodes_for_logins = False  # nodes prove who they are; set by `Server`
         self.http_address = ""  # of the HTTP port that shows this node; empty: there is none
         self.dirty: list[Session] = []  # those with something to write at the end of the event
         self.heartbeats_by_template = 0
@@ -368,11 +371,24 @@ class Runtime:
         ticket.session.close(reason)
 
     def ask_controller(self, request: Any, ticket: Ticket) -> None:
-        """Have the controller answer a request that changes topics."""
+        """Have the controller answer a request that changes topics, users, access rules or quotas."""
         if self.link is not None:
             self.link.ask(request, ticket)
         else:
             ticket.session.answer(ticket, refuse_change(request, ErrorCode.NOT_CONTROLLER, "there is no controller"))
+
+    def is_node(self, ticket: Ticket) -> bool:
+        """Return whether the client of a ticket may be another node.
+
+        It is a super user, as Kafka's brokers are, or with access rules one that they have let pass.
+        """
+        principal = ticket.session.principal
+        return (
+            not self.asks_nodes_for_logins
+            or self.acls is not None
+            or principal.type == INTERNAL
+            or str(principal) in parse_super_users(self.config.super_users)
+        )
 
     def node_checked(self, node_id: int, problem: str | None) -> None:
         """Log each change of the problem that makes this node refuse another one, once."""

@@ -19,34 +19,28 @@ import logging
 import os
 import resource
 import signal
-import socket
 import sys
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from coordinator.config.listeners import PLAINTEXT
-from coordinator.config.security import parse_super_users
 from coordinator.core.clock import Clock
-from coordinator.core.cluster import Cluster, ClusterIdentity
+from coordinator.core.cluster import Cluster, ClusterIdentity, ClusterNode
 from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.processes.wall_clock import wall_offset_ms
-from coordinator.security.acl.authorizer import Authorizer
-from coordinator.server import authorization_layer, port_file
-from coordinator.server.access import access_of
+from coordinator.server import port_file
+from coordinator.server.documents import Documents
 from coordinator.server.listening import Listening
+from coordinator.server.node_links import NodeLinks, Way, links_of
 from coordinator.server.runtime import Callbacks, Runtime
 from coordinator.server.startup import StartupError
 from coordinator.server.stop_watchdog import watchdog
+from coordinator.server.supervised import ALONE, Supervised
 from coordinator.storage.catalogue_store import CatalogueStoreError
 from coordinator.storage.data_dir import DataDir, DataDirError, unusable
-from coordinator.storage.documents.acls import AclStore
-from coordinator.storage.documents.quotas import QuotaStore
-from coordinator.storage.documents.store import DocumentStoreError
-from coordinator.storage.documents.users import UserStore
 from coordinator.storage.file_names import COMPACTION_DIR, WORKERS_DIR, offsets_partition
 from coordinator.storage.log import redo
 from coordinator.storage.log.errors import CorruptLogError, LogError
@@ -231,9 +225,9 @@ def _refuse_local_log(fs: FileSystem, path: Path) -> None:
 
 
 class Server:
-    """One node: its data directory, runtime and sockets. The socket of a worker was bound by its supervisor.
+    """One node: its data directory, runtime and sockets.
 
-    `supervisor_http_address`: of the HTTP port that shows this node, if another part has opened it.
+    `supervised`: what a supervisor hands to it, if it has one.
     `fs`: the file system that holds the data directory. In one that other processes cannot read, nothing is compacted.
     `skipped_ms`: how far earlier runs have put the wall clock forward, in tests. `machine`: a simulated one, or this.
     """
@@ -241,8 +235,7 @@ class Server:
     def __init__(
         self,
         config: Config,
-        listening: socket.socket | None = None,
-        supervisor_http_address: str = "",
+        supervised: Supervised = ALONE,
         *,
         fs: FileSystem | None = None,
         skipped_ms: int = 0,
@@ -252,8 +245,8 @@ class Server:
         self._machine = machine
         self._skipped_ms = skipped_ms
         self._fs = fs or file_system(config)
-        self._bound = listening
-        self._supervisor_http_address = supervisor_http_address
+        self._supervised = supervised
+        self._links = NodeLinks()
         self.host = ""
         self.port = 0
         self._data_dir: DataDir | None = None
@@ -263,6 +256,7 @@ class Server:
         self._engine: Engine | None = None  # None: the offsets log is in files
         self._membership: Membership | None = None
         self._listening: Listening | None = None
+        self._documents: Documents | None = None
         self._http: Any = None
         self._ready = False
         self._stopping = False
@@ -287,10 +281,12 @@ class Server:
         except OSError as error:
             raise StartupError.of(unusable(Path(self.config.log_dirs), error)) from None
         config = self.config = replace(self.config, offsets_topic_num_partitions=data_dir.offsets_partitions)
-        listening = self._listening = Listening(config, self._machine.wall_ms, self._bound)
+        supervised = self._supervised
+        self._links = supervised.links() or links_of(config)
+        listening = self._listening = Listening(config, self._machine.wall_ms, supervised)
         self.host, self.port = listening.first.address
         if config.http_address is not None:
-            listening.open_internal()
+            self._open_internal(listening)
         # Imported late: a port in use is reported before the rest is loaded.
         from coordinator.server.api.table import HANDLERS
 
@@ -301,15 +297,15 @@ class Server:
         link = self._link = await self._join_cluster(cluster, identity)
         claimed = self._claimed_partitions(cluster)
         runtime = self._runtime = self._build_runtime(loop, HANDLERS, data_dir.path, cluster, identity, claimed)
-        self._open_documents(runtime, data_dir.path)
-        runtime.http_address = self._supervisor_http_address
+        await self._open_documents(runtime, data_dir.path)
+        runtime.http_address = supervised.http_address
         if link is not None:
             link.attach(runtime)
             await _agreed(link.first_catalogue())
         listening.warn_of_open_ones()
         await listening.serve(runtime, runtime.users.credentials)
         # The figures of a worker, or behind the HTTP port of another part, are asked for as well.
-        runtime.shows_metrics = bool(config.http_address or self._bound or self._supervisor_http_address)
+        runtime.shows_metrics = bool(config.http_address or supervised.listeners or supervised.http_address)
         runtime.start_housekeeping()
         runtime.event_topic.start()
         if claimed is not None:
@@ -359,29 +355,28 @@ class Server:
         first, *others = self._listening.bound
         return [str(first.address) if first.listener.protocol == PLAINTEXT else str(first), *map(str, others)]
 
-    def _open_documents(self, runtime: Runtime, path: Path) -> None:
-        """Read users, access rules and quotas, and enforce them."""
-        config = self.config
-        try:
-            users = runtime.users = UserStore(self._fs, path)
-            quotas = runtime.quota_store = QuotaStore(self._fs, path, runtime.quotas)
-            users.answer = quotas.answer = runtime.answer_later
-            if not runtime.cluster.is_alone or config.is_shared:
-                users.why_fixed = quotas.why_fixed = "users and quotas are kept by a node alone with one process so far"
-            quotas.changed = runtime.forget_templates
-            if config.has_authorizer:
-                authorizer = Authorizer(
-                    {},
-                    parse_super_users(config.super_users),
-                    allow_if_no_acl=config.allow_everyone_if_no_acl_found,
-                )
-                acls = runtime.acls = AclStore(self._fs, path, authorizer)
-                acls.answer, acls.changed = runtime.answer_later, runtime.forget_templates
-                authorization_layer.install(runtime.routes, partial(access_of, authorizer))
-        except DocumentStoreError as error:
-            raise StartupError(str(error)) from None
-        except OSError as error:
-            raise StartupError.of(unusable(path, error)) from None
+    def _open_internal(self, listening: Listening) -> None:
+        """Have the parts of this daemon reach it over a listener of their own, if the first one is not open to all."""
+        listening.open_internal()
+        if listening.internal is not None:
+            self._links.reach(self.config.node_id, Way(listening.internal.address, listening.internal.login))
+
+    async def _open_documents(self, runtime: Runtime, path: Path) -> None:
+        """Read users, access rules and quotas, enforce them, and share them with the other nodes."""
+        config, supervised = self.config, self._supervised
+        has_logins = runtime.asks_nodes_for_logins = supervised.internal is not None or (
+            bool(config.cluster_nodes or config.is_shared) and config.has_node_logins
+        )
+        documents = self._documents = Documents(
+            runtime,
+            self._fs,
+            supervised.documents_dir or path,
+            is_written=supervised.documents_dir is None or runtime.cluster.is_controller,
+        )
+        if self._engine is not None:
+            await documents.keep_in(self._engine.documents)
+        elif not runtime.cluster.is_alone:
+            documents.exchange(self._link, has_logins=has_logins)
 
     def _cluster(self, listening: Listening) -> Cluster:
         """Return the nodes of the cluster, and the address of this one for clients."""
@@ -418,7 +413,7 @@ class Server:
 
         assert self._engine is not None
         try:
-            self._membership = await shared_store.join(self.config, self._engine, claimed, runtime)
+            self._membership = await shared_store.join(self.config, self._engine, claimed, runtime, self._links)
         except LogStoreError as error:
             raise StartupError.of(error) from None
 
@@ -428,10 +423,10 @@ class Server:
             return None
         from coordinator.server.controller_link import ControllerLink  # late: a node alone does not use it
 
-        link = ControllerLink(self.config, cluster, identity)
+        link = ControllerLink(self.config, cluster, identity, self._links)
         # Also ask this node's own address, in case another process uses this node id. Not for workers: the supervisor
         # holds their sockets.
-        asked = cluster.nodes.values() if self._bound is None else cluster.others()
+        asked = cluster.others() if self._supervised.listeners else cluster.nodes.values()
         await _agreed(link.check_facts(asked))
         return link
 
@@ -565,14 +560,9 @@ class Server:
 
     def _console(self) -> ConsoleSource:
         """Return the console of the whole cluster. Called once, on the loop of the HTTP port."""
-        from coordinator.config.values import Address
         from coordinator.server.console_source import console_of  # late: see `HttpPort`
 
-        assert self._listening is not None
-        internal = self._listening.internal
-        if internal is not None:
-            return console_of(self.config, lambda: [internal.address], internal.login)
-        return console_of(self.config, lambda: [Address(self.host, self.port)])
+        return console_of(self.config, lambda: [ClusterNode(self.config.node_id, self.host, self.port)], self._links)
 
     def status(self) -> Any:
         """Return the figures of /readyz and /metrics. Called from the HTTP thread; reads counters only."""
@@ -625,6 +615,8 @@ class Server:
             await runtime.snapshots.at_stop(asyncio.get_running_loop())
         if self._http is not None:
             self._http.close()
+        if self._documents is not None:
+            await self._documents.close()
         if self._engine is not None:
             from coordinator.server import shared_store
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from coordinator.config.config import Config
     from coordinator.membership.directory import Engine
+    from coordinator.server.node_links import NodeLinks
     from coordinator.server.runtime import Runtime
     from coordinator.storage.machine import Machine
 
@@ -40,6 +41,7 @@ async def open_store(
 
 async def close_store(engine: Engine) -> None:
     """Close the connections to the store."""
+    await engine.documents.close()
     await engine.store.close()
     await engine.directory.close()
 
@@ -83,7 +85,9 @@ def claimed_partitions(config: Config, engine: Engine, cluster: Cluster, machine
     return ClaimedPartitions(config, engine, cluster.ownership, machine)
 
 
-async def join(config: Config, engine: Engine, claimed: ClaimedPartitions, runtime: Runtime) -> Membership:
+async def join(
+    config: Config, engine: Engine, claimed: ClaimedPartitions, runtime: Runtime, links: NodeLinks
+) -> Membership:
     """Announce this node, which begins to claim its share of the partitions. Raises LogStoreError."""
     settings = MembershipSettings(
         config.offsets_topic_num_partitions,
@@ -98,6 +102,7 @@ async def join(config: Config, engine: Engine, claimed: ClaimedPartitions, runti
         engine,
         claimed,
         settings,
+        links.open_peer,
         clock=machine.boot_time,
         new_incarnation=lambda: machine.new_uuid().hex,
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.server.server import Server
 from coordinator.server.startup import StartupError
+from coordinator.server.supervised import Supervised
 from coordinator.simulation.disk import LossyFileSystem
 from coordinator.simulation.loop import SimulatedLoop
 from coordinator.simulation.machine import SimulatedMachine
@@ -113,7 +114,7 @@ class SimulatedNode:
         loop.create_task(self._serve(loop, self.server))
 
     def _new_server(self, listening: Any, machine: SimulatedMachine) -> Server:
-        return Server(self._config, listening, fs=self.disk, machine=machine)
+        return Server(self._config, Supervised((listening,)), fs=self.disk, machine=machine)
 
     async def _serve(self, loop: SimulatedLoop, server: Server) -> None:
         try:

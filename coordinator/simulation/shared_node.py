@@ -10,6 +10,7 @@ from coordinator.membership.directory import Engine
 from coordinator.server import shared_store
 from coordinator.server.server import Server
 from coordinator.server.startup import StartupError
+from coordinator.server.supervised import Supervised
 from coordinator.simulation.node import SimulatedNode
 from coordinator.storage.log_store import LogStoreError
 from coordinator.storage.snapshot.file import Binding, SnapshotError, encode
@@ -108,7 +109,7 @@ class SharedStoreNode(SimulatedNode):
             self._world.at(self._starts_at_s, self.start)
 
     def _new_server(self, listening: Any, machine: SimulatedMachine) -> Server:
-        server = SharedStoreServer(self._config, listening, fs=self.disk, machine=machine)
+        server = SharedStoreServer(self._config, Supervised((listening,)), fs=self.disk, machine=machine)
         server.store = self.store
         assert self.loop is not None
         self.loop.reads_before_timers = self._chance.random() < 0.5

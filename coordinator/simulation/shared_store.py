@@ -152,12 +152,26 @@ class SimulatedStore(MemoryEngineState):
 
         self._world.at(self._world.now_s + seconds, step, is_step=True)
 
+    async def call_documents(self, node_id: int, method: str, act: Callable[[], T]) -> T:
+        """Carry out a call about documents at once, or refuse it: no chance is drawn, so that seeds stay what they are.
+
+        Documents take no part in what the simulation checks.
+        """
+        if self.is_cut(node_id):
+            raise LogStoreError(f"the store cannot be reached for {method}; try again")
+        return act()
+
     # -- what the world is told ----------------------------------------------------------------------------------
 
     def changed(self, by: int) -> None:
         for node_id, tell in self.watchers.items():
             if node_id != by and not self.is_cut(node_id):
                 self._later(self._way_s(node_id), tell)
+
+    def document_changed(self, by: int) -> None:
+        for node_id, tell in self.document_watchers.items():
+            if node_id != by and not self.is_cut(node_id):
+                self._later(WAY_S, tell)
 
     def claim(self, partition: int, seen_epoch: int, node_id: int, incarnation: str) -> Claim:
         claim = super().claim(partition, seen_epoch, node_id, incarnation)

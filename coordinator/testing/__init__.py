@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ServerEndedError,
         UnknownGroupError,
         UnknownMemberError,
+        VerbTokenError,
     )
     from coordinator.testing.process import CoordinatorProcess
     from coordinator.testing.server import AsyncCoordinator, Coordinator
@@ -32,6 +33,7 @@ __all__ = [
     "ServerEndedError",
     "UnknownGroupError",
     "UnknownMemberError",
+    "VerbTokenError",
 ]
 
 _MODULES = {"AsyncCoordinator": "server", "Coordinator": "server", "CoordinatorProcess": "process"}

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from coordinator.config.values import is_loopback, parse_address
+from coordinator.config.values import is_loopback
+from coordinator.core.cluster import ClusterNode
 from coordinator.http.parts import HttpParts
 from coordinator.http.port import HttpPort, HttpPortError, open_http
 from coordinator.server.server import PortFiles, run_node
@@ -46,7 +47,7 @@ class _Node:
 
     @property
     def host(self) -> str:
-        return self._host.bootstrap_servers.rpartition(":")[0]
+        return self._host.host
 
     @property
     def port(self) -> int:
@@ -54,7 +55,7 @@ class _Node:
 
     @property
     def addresses(self) -> list[str]:
-        return [self._host.bootstrap_servers]
+        return self._host.announced
 
     @property
     def http_address(self) -> str:
@@ -74,7 +75,11 @@ class _Node:
         """Return the console. Called once, on the loop of the HTTP port."""
         from coordinator.server.console_source import console_of  # late: see `HttpPort`
 
-        return console_of(self._config, lambda: [parse_address(self._host.bootstrap_servers)])
+        entrance = self._host.entrance
+        assert entrance is not None
+        return console_of(
+            self._config, lambda: [ClusterNode(self._config.node_id, self.host, self.port)], entrance.links
+        )
 
     async def stop(self) -> None:
         """Stop the server, and then the HTTP port."""

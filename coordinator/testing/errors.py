@@ -29,6 +29,10 @@ class NotInTimeError(CoordinatorTestingError, TimeoutError):
     """A wait is over without what it waited for. The message tells what was seen last."""
 
 
+class VerbTokenError(CoordinatorTestingError):
+    """A server asks for a token before it does a verb, and was given none or another one."""
+
+
 class FaultNotFiredError(CoordinatorTestingError):
     """A fault was asked for, and no request came that it fits."""
 

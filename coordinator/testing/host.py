@@ -8,23 +8,31 @@ import os
 import signal
 import weakref
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from coordinator.config.values import Address, parse_address
+from coordinator.config.values import parse_address
 from coordinator.core.effects import Ticket
 from coordinator.metrics.health import ServerStatus
+from coordinator.security.principal import INTERNAL, Principal
 from coordinator.server.api.table import HANDLERS
 from coordinator.server.faults import Faults
 from coordinator.server.listener import UNPROTECTED
 from coordinator.server.server import Server, file_system
+from coordinator.server.startup import StartupError
+from coordinator.server.supervised import Supervised
+from coordinator.storage.documents.store import DocumentStoreError
 from coordinator.storage.memory_fs import MemoryFileSystem
+from coordinator.testing.console_entrance import ConsoleEntrance
 from coordinator.testing.errors import CoordinatorTestingError, ServerEndedError
-from coordinator.testing.held_port import HeldPort
+from coordinator.testing.held_port import HeldPorts
 from coordinator.testing.request_log import RequestLog
 from coordinator.testing.second_node import SecondNode
 from protocol import codec
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from coordinator.config.config import Config
     from coordinator.server.runtime import Runtime
 
@@ -33,12 +41,16 @@ NOT_RUNNING: Final = "the server does not run; start it first"
 
 
 class ServerHost:
-    """One server in this process. All methods belong to the thread of its event loop."""
+    """One server in this process. All methods belong to the thread of its event loop.
 
-    def __init__(self, config: Config, *, is_own_process: bool = False) -> None:
+    `users`: passwords by user, for logins. `is_own_process`: the process has nothing else, and shows the console.
+    """
+
+    def __init__(self, config: Config, *, users: Mapping[str, str] | None = None, is_own_process: bool = False) -> None:
         self.config = config
-        self._held = HeldPort(parse_address(config.listeners))
-        self.port = 0
+        self._held = HeldPorts(config.listeners)
+        self._new_users = dict(users or {})
+        self.entrance = ConsoleEntrance(config) if is_own_process else None
         self.http_address = ""  # of the port that shows this server, if another part has opened one
         self._is_own_process = is_own_process
         self._fs = file_system(config)
@@ -62,8 +74,28 @@ class ServerHost:
 
     @property
     def bootstrap_servers(self) -> str:
-        """The address for clients, host:port."""
-        return self.config.listeners
+        """The address of the first listener for clients, host:port."""
+        return str(self._held.first)
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """The addresses of all listeners by name, host:port."""
+        return {name: str(address) for name, address in self._held.addresses.items()}
+
+    @property
+    def announced(self) -> list[str]:
+        """The addresses as the running server says them: those with a name in front need more than an address."""
+        return [] if self._server is None else self._server.addresses
+
+    @property
+    def host(self) -> str:
+        """The host of the first listener."""
+        return self._held.first.host
+
+    @property
+    def port(self) -> int:
+        """The port of the first listener."""
+        return self._held.first.port
 
     async def start(self) -> None:
         """Start. Raises StartupError, and ServerEndedError if it was closed."""
@@ -141,29 +173,43 @@ class ServerHost:
             raise ServerEndedError("the server was stopped for good meanwhile")
         if self._server is not None:
             return
+        self._add_users()
         self._held.hold()
-        self.config = replace(self.config, listeners=str(self._held.address))
-        server = self._starting = Server(
-            self.config, supervisor_http_address=self.http_address, fs=self._fs, skipped_ms=self._skipped_ms
-        )
+        self.config = replace(self.config, listeners=self._held.listeners)
+        internal = None if self.entrance is None else self.entrance.open()
+        supervised = Supervised(http_address=self.http_address, internal=internal)
+        server = self._starting = Server(self.config, supervised, fs=self._fs, skipped_ms=self._skipped_ms)
         try:
             await server.start()
         except BaseException:
             await server.stop()
+            if internal is not None:
+                internal.bound.close()
             self._held.release()
             raise
         finally:
             self._starting = None
         self._server = server
-        self.port = server.port
-        self._held.address = Address(server.host, server.port)
-        self.config = replace(self.config, listeners=str(self._held.address))
+        self._held.bound(parse_address(each.rpartition("://")[2]) for each in server.addresses)
+        self.config = replace(self.config, listeners=self._held.listeners)
         if hasattr(self, "faults"):
             self.faults.move_to(server.runtime)
         else:
             self.faults = Faults(server.runtime, self.requests.fault_fired, self._observe)
-        self.second_node = SecondNode(server.runtime, self._observe)
+        self.second_node = SecondNode(server.runtime, self.config, self._observe)
         self._observe()
+
+    def _add_users(self) -> None:
+        """Write the users before the first start. Raises StartupError."""
+        if not self._new_users:
+            return
+        from coordinator.testing.user_file import add_users  # late: few servers have users
+
+        try:
+            add_users(self._fs, Path(self.config.log_dirs), self._new_users)
+        except (DocumentStoreError, OSError) as error:
+            raise StartupError(f"the users of the test cannot be written: {error}") from None
+        self._new_users.clear()
 
     def _observe(self) -> None:
         """Have the log of requests come before all other layers, so that it sees what these do."""
@@ -240,6 +286,7 @@ class Caller:
     is_closed = False
     address = peer = "in-process"
     listener = UNPROTECTED
+    principal = Principal(INTERNAL, CLIENT_ID)
     authenticator = None
 
     def __init__(self) -> None:

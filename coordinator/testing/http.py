@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import wait
 from functools import cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qs
 
 import msgspec
@@ -127,7 +127,7 @@ def plain(result: Any) -> Any:
 
 def from_plain(wanted: Any, found: Any) -> Any:
     """Return what `plain` made into JSON as the type that the verb returns."""
-    if isinstance(found, dict) and get_origin(wanted) is dict:
+    if isinstance(found, dict) and get_origin(wanted) is dict and get_args(wanted)[0] is not str:
         return {_partition(key): value for key, value in found.items()}
     return msgspec.convert(found, wanted)
 

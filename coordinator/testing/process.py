@@ -14,21 +14,25 @@ from contextlib import suppress
 from functools import update_wrapper
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, get_type_hints
 
 from coordinator.config.environment import variable_of
+from coordinator.config.sources import LISTENER_PREFIX, load
 from coordinator.config.values import parse_address
 from coordinator.testing.errors import CoordinatorTestingError, ServerEndedError, check_fired
-from coordinator.testing.held_port import HeldPort
+from coordinator.testing.held_port import HeldPorts
 from coordinator.testing.http import from_plain
 from coordinator.testing.http_client import post_verb
-from coordinator.testing.settings import ANY_PORT, setting_text
+from coordinator.testing.settings import LISTENERS, is_secret, settings_of
 from coordinator.testing.verbs import Verbs
+
+if TYPE_CHECKING:
+    import ssl
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-TOKEN: Final = "test.verbs.token"  # passed in the environment, because every user sees a command line
+TOKEN: Final = "test.verbs.token"
 START_S: Final = 30.0
 STOP_S: Final = 20.0
 ANSWER_S: Final = 60.0
@@ -60,7 +64,7 @@ class CoordinatorProcess:
             coordinator.kill()
             coordinator.start()
 
-    `data_dir`: None takes a temporary directory. Settings are keywords, as for `Coordinator`.
+    `data_dir`: None takes a temporary directory. `users` and all settings are as for `Coordinator`.
     """
 
     def __init__(
@@ -68,17 +72,20 @@ class CoordinatorProcess:
         *,
         topics: Mapping[str, int] | None = None,
         data_dir: Path | str | None = None,
-        listen: str = ANY_PORT,
+        listen: str | None = None,
+        users: Mapping[str, str] | None = None,
         **settings: object,
     ) -> None:
+        self._topics = dict(topics or {})
+        self._settings = settings_of(listen, users, settings)
+        self._ports = HeldPorts(self._settings[LISTENERS])  # those that are chosen at a start are kept
         self._temporary = tempfile.TemporaryDirectory(prefix="coordinator-") if data_dir is None else None
         self.data_dir = Path(self._temporary.name if self._temporary else str(data_dir))
-        self._topics = dict(topics or {})
-        self._settings = {name.replace("_", "."): setting_text(value) for name, value in settings.items()}
-        self._token = self._settings.pop(TOKEN, "")
-        self.http_address = ""  # of the verbs, host:port
+        self._new_users = dict(users or {})
+        self._token = self._settings.get(TOKEN, "") or os.environ.get(variable_of(TOKEN), "").strip()
+        self._tls: ssl.SSLContext | None = None
+        self.http_address = ""  # of the verbs, host:port or https://host:port
         self._process: subprocess.Popen[bytes] | None = None
-        self._port = HeldPort(parse_address(listen))  # of clients; one that is chosen at a start is kept from then on
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -91,7 +98,8 @@ class CoordinatorProcess:
         if self.is_running:
             return self
         self.kill()  # what an earlier process left open
-        self._port.hold()
+        self._add_users()
+        self._ports.hold()
         self.data_dir.mkdir(parents=True, exist_ok=True)
         self._port_file.unlink(missing_ok=True)
         self._http_file.unlink(missing_ok=True)
@@ -102,16 +110,19 @@ class CoordinatorProcess:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                env={**os.environ, **({variable_of(TOKEN): self._token} if self._token else {})},
+                env={**os.environ, **{variable_of(key): value for key, value in self._secrets().items()}},
             )
         try:
             self._wait_for_port()
         except ServerEndedError:
             self.kill()
-            self._port.release()
+            self._ports.release()
             raise
-        self._port.address = self._port.address._replace(port=int(self._port_file.read_text()))
-        self.http_address = f"127.0.0.1:{self._http_file.read_text().strip()}"
+        self._tls = self._trusted()
+        scheme = "" if self._tls is None else "https://"
+        self.http_address = f"{scheme}127.0.0.1:{self._http_file.read_text().strip()}"
+        if any(not address.port for address in self._ports.addresses.values()):  # where no port can be held
+            self._ports.bound(map(parse_address, self.addresses().values()))
         return self
 
     def kill(self) -> None:
@@ -128,7 +139,7 @@ class CoordinatorProcess:
             ServerEndedError: it had ended before, or did not end in time.
         """
         process, self._process = self._process, None
-        self._port.release()
+        self._ports.release()
         if process is None:
             return
         ended = process.poll()
@@ -183,14 +194,14 @@ class CoordinatorProcess:
             else:
                 self.kill()  # the reason of the failure must not be hidden by another
         finally:
-            self._port.release()
+            self._ports.release()
             if self._temporary is not None:
                 self._temporary.cleanup()
 
     @property
     def bootstrap_servers(self) -> str:
-        """The address for clients, host:port."""
-        return str(self._port.address)
+        """The address of the first listener, host:port."""
+        return str(self._ports.first)
 
     @property
     def is_running(self) -> bool:
@@ -224,7 +235,7 @@ class CoordinatorProcess:
         try:
             return _typed(
                 get_type_hints(verb)["return"],
-                post_verb(self.http_address, verb.__name__, pairs, self._token, timeout_s),
+                post_verb(self.http_address, verb.__name__, pairs, self._token, timeout_s, self._tls),
             )
         except CoordinatorTestingError:
             raise
@@ -235,6 +246,7 @@ class CoordinatorProcess:
             self._check_alive("while it was asked")
             raise CoordinatorTestingError(f"the HTTP port {self.http_address} does not answer ({error})") from None
 
+    addresses = _OverHttp(Verbs.addresses)
     create_topics = _OverHttp(Verbs.create_topics)
     produce = _OverHttp(Verbs.produce)
     committed = _OverHttp(Verbs.committed)
@@ -283,15 +295,43 @@ class CoordinatorProcess:
             "--profile",
             "test",
             "--listen",
-            str(self._port.address),
+            self._ports.listeners,
         ]
         command += ["--data-dir", str(self.data_dir / "data"), "--port-file", str(self._port_file)]
         command += ["--http", "127.0.0.1:0", "--http-port-file", str(self._http_file)]
         for name, partitions in self._topics.items():
             command += ["--topic", f"{name}:{partitions}"]
+        secrets = self._secrets()
         for key, value in self._settings.items():
-            command += ["--override", f"{key}={value}"]
+            if key not in secrets and key != LISTENERS:
+                command += ["--override", f"{key}={value}"]
         return command
+
+    def _secrets(self) -> dict[str, str]:
+        """Return the settings that are passed in the environment, because every user sees a command line."""
+        return {key: value for key, value in self._settings.items() if is_secret(key)}
+
+    def _add_users(self) -> None:
+        """Write the users before the first start. Raises ServerEndedError."""
+        if not self._new_users:
+            return
+        from coordinator.storage.documents.store import DocumentStoreError  # late: few servers have users
+        from coordinator.storage.log.fs import RealFileSystem
+        from coordinator.testing.user_file import add_users
+
+        try:
+            add_users(RealFileSystem(), self.data_dir / "data", self._new_users)
+        except (DocumentStoreError, OSError) as error:
+            raise ServerEndedError(f"the users of the test cannot be written: {error}") from None
+        self._new_users.clear()
+
+    def _trusted(self) -> ssl.SSLContext | None:
+        """Return what trusts the certificate of the HTTP port, and no other; None if the port has no TLS."""
+        if not any(key.startswith(f"{LISTENER_PREFIX}http.") for key in self._settings):
+            return None
+        from coordinator.testing.own_certificate import trusting  # late, as above
+
+        return trusting(load(flags=self._settings, profile="test"))
 
     def _wait_for_port(self) -> None:
         deadline = time.monotonic() + START_S

@@ -16,7 +16,7 @@ from coordinator.storage.memory_fs import IN_MEMORY
 from coordinator.testing.errors import NotInTimeError, ServerEndedError, check_fired
 from coordinator.testing.host import ServerHost
 from coordinator.testing.loop_thread import LoopThread, shared_loop_thread
-from coordinator.testing.settings import ANY_PORT, setting_text
+from coordinator.testing.settings import settings_of
 from coordinator.testing.verbs import Verbs
 
 P = ParamSpec("P")
@@ -63,8 +63,9 @@ class Coordinator:
             ...
 
     `topics`: the topics to create, with their numbers of partitions. `data_dir`: a directory for the data; without it,
-    everything is kept in memory. `profile`: `coordinator config --profile test` shows what it sets. All other settings
-    are keywords: `group_max_size=3` is group.max.size.
+    everything is kept in memory. `profile`: `coordinator config --profile test` shows what it sets. `users`: passwords
+    by user; clients then log in, by default at a listener with SASL_PLAINTEXT. All other settings are keywords:
+    `group_max_size=3` is group.max.size, and `**{"listener.name.inside.ssl.client.auth": "none"}` a key as in a file.
 
     Raises StartupError if the address is in use, and ConfigError for a wrong setting.
     """
@@ -74,17 +75,18 @@ class Coordinator:
         *,
         topics: Mapping[str, int] | None = None,
         data_dir: Path | str | None = None,
-        listen: str = ANY_PORT,
+        listen: str | None = None,
+        users: Mapping[str, str] | None = None,
         profile: str = "test",
         **settings: object,
     ) -> None:
-        flags = {name.replace("_", "."): setting_text(value) for name, value in settings.items()}
-        flags["listeners"] = listen
+        flags = settings_of(listen, users, settings)
         flags["log.dirs"] = IN_MEMORY if data_dir is None else str(data_dir)
         flags["http.listen"] = "off"
         if topics:
             flags["topics.preload"] = ",".join(f"{name}:{count}" for name, count in topics.items())
         self._config = load(flags=flags, profile=profile)
+        self._users = dict(users or {})
         self._loop_thread: LoopThread = shared_loop_thread()
         self._host: ServerHost | None = None
         self._latest: ServerHost | None = None  # also after its end, for the report of a test
@@ -94,7 +96,7 @@ class Coordinator:
     def start(self) -> Self:
         """Start. Returns when clients can use it."""
         if self._host is None:
-            host = ServerHost(self._config)
+            host = ServerHost(self._config, users=self._users)
             self._loop_thread.run(host.start())
             self._host = self._latest = host
         return self
@@ -128,7 +130,7 @@ class Coordinator:
 
     @property
     def bootstrap_servers(self) -> str:
-        """The address for clients, host:port. It stays the same over `restart` and `crash`."""
+        """The address of the first listener, host:port. It stays the same over `restart` and `crash`."""
         return self._running().bootstrap_servers
 
     @property
@@ -168,6 +170,7 @@ class Coordinator:
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
+    addresses = _Blocking(Verbs.addresses)
     create_topics = _Blocking(Verbs.create_topics)
     produce = _Blocking(Verbs.produce)
     committed = _Blocking(Verbs.committed)
@@ -247,6 +250,7 @@ class AsyncCoordinator:
         """Return the last requests with their outcomes, oldest first, a line each."""
         return self.blocking.requests()
 
+    addresses = _Awaitable(Verbs.addresses)
     create_topics = _Awaitable(Verbs.create_topics)
     produce = _Awaitable(Verbs.produce)
     committed = _Awaitable(Verbs.committed)

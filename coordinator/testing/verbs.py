@@ -49,6 +49,9 @@ TIMEOUT_S: Final = 10.0
 LONGEST_ADVANCE_S: Final = 31 * 24 * 3600
 LONGEST_S: Final = 3600
 PRODUCE_TIMEOUT_MS: Final = 10_000
+LOGIN_APIS: Final = frozenset(
+    {ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
+)  # of which a connection has its own table
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,12 @@ class Verbs:
 
     def __init__(self, host: ServerHost) -> None:
         self._host = host
+
+    # -- addresses ------------------------------------------------------------------------------------------------
+
+    async def addresses(self) -> dict[str, str]:
+        """Return the addresses of all listeners, host:port, by the name of the listener (PLAINTEXT if it has none)."""
+        return self._host.addresses
 
     # -- topics, records, commits --------------------------------------------------------------------------------
 
@@ -350,6 +359,10 @@ class Verbs:
     # -- internal ------------------------------------------------------------------------------------------------
 
     def _add(self, fault: Fault) -> Fault:
+        if fault.api in LOGIN_APIS:
+            raise CoordinatorTestingError(
+                f"{fault.api.name} is a part of a login, and a login meets no fault; use drop_connection or pause"
+            )
         try:
             return self._host.faults.add(fault)
         except ValueError as error:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from coordinator.config.config import Config
@@ -20,13 +20,28 @@ from coordinator.metrics.health import HistogramSample, Sample, ServerStatus
 
 
 @dataclass(frozen=True, slots=True)
+class InternalOrder:
+    """The listener of a worker for the other parts of the daemon, and those of all workers by node id."""
+
+    fd: int
+    secret: str = field(repr=False)
+    addresses: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerOrder:
-    """The settings of a worker, the file descriptor of its bound socket, its log level, and the supervisor's HTTP."""
+    """The settings of a worker, the descriptors of its bound sockets, and what else its supervisor has."""
 
     config: Config
-    listen_fd: int
+    listen_fds: tuple[int, ...]  # of all listeners, in their order
     log_level: str
-    http_address: str = ""  # empty: there is none
+    documents_dir: str  # of users, access rules and quotas
+    http_address: str = ""  # of the supervisor; empty: there is none
+    internal: InternalOrder | None = None  # None: the first listener is open to all
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        return self.listen_fds if self.internal is None else (*self.listen_fds, self.internal.fd)
 
     def line(self) -> bytes:
         return json.dumps(dataclasses.asdict(self)).encode() + b"\n"
@@ -34,7 +49,12 @@ class WorkerOrder:
     @classmethod
     def parse(cls, line: bytes) -> WorkerOrder:
         facts: dict[str, Any] = json.loads(line)
-        return cls(**{**facts, "config": Config(**facts["config"])})
+        config, internal = facts["config"], facts["internal"]
+        config["listener_settings"] = tuple(map(tuple, config["listener_settings"]))
+        if internal is not None:
+            addresses = {int(node_id): address for node_id, address in internal["addresses"].items()}
+            facts["internal"] = InternalOrder(**{**internal, "addresses": addresses})
+        return cls(**{**facts, "config": Config(**config), "listen_fds": tuple(facts["listen_fds"])})
 
 
 READY: Final = b'"ready"\n'

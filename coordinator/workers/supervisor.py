@@ -1,6 +1,6 @@
 """The supervisor of worker processes: `coordinator serve --workers N`.
 
-N workers are N nodes of a static cluster on this machine, each with a port, a directory and a share of the partitions
+N workers are N nodes of a static cluster on this machine, each with ports, a directory and a share of the partitions
 (`storage/worker_dirs.py`); clients find the right one by the Kafka protocol. The supervisor binds the ports, starts the
 workers and restarts one that died, whose groups are loaded from its log.
 
@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -26,15 +25,19 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from coordinator.config.config import Config
-from coordinator.config.values import Address, parse_address
+from coordinator.config.values import parse_address
+from coordinator.core.cluster import ClusterNode
 from coordinator.metrics.health import HistogramSample, Sample, ServerStatus
+from coordinator.server.internal_listener import login_of
+from coordinator.server.node_links import NodeLinks, Way
 from coordinator.server.server import STOP_SIGNALS, PortFiles
-from coordinator.server.startup import EXIT_MISTAKE, StartupError, bind, told_host
+from coordinator.server.startup import EXIT_MISTAKE, StartupError
 from coordinator.storage.data_dir import DataDir, DataDirError, unusable
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.memory_fs import IN_MEMORY
 from coordinator.storage.worker_dirs import arrange, worker_dir
 from coordinator.workers.messages import READY, WorkerOrder, parse_status
+from coordinator.workers.sockets import WorkerSockets
 
 if TYPE_CHECKING:
     from coordinator.console.source import ConsoleSource
@@ -71,7 +74,7 @@ class WorkerProcess:
             [sys.executable, "-m", "coordinator.workers.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            pass_fds=[self.order.listen_fd],
+            pass_fds=self.order.descriptors,
             start_new_session=True,  # Ctrl-C reaches the supervisor, which tells the workers
         )
         assert process.stdin is not None and process.stdout is not None
@@ -181,50 +184,49 @@ class Supervisor:
     def __init__(self, config: Config, log_level: str) -> None:
         self._config = config
         self._log_level = log_level
-        self._sockets: list[socket.socket] = []
+        self._sockets: WorkerSockets | None = None
         self.workers: list[WorkerProcess] = []
         self._stopping = threading.Event()
 
     def prepare(self, data_dir: DataDir) -> None:
         """Bind the ports and move every partition to the directory of its owner. Raises StartupError."""
-        config = self._config
-        listen, count = config.listen_address, config.workers
-        ports = config.worker_port_list or [listen.port + number if listen.port else 0 for number in range(count)]
-        self._sockets = [bind(Address(listen.host, port)) for port in ports]
-        bound = [each.getsockname()[1] for each in self._sockets]
-        advertised = config.advertised_address
-        host = advertised.host if advertised else told_host(listen.host)
-        ports_told = [advertised.port + number for number in range(count)] if advertised and advertised.port else bound
-        ids = [config.node_id + number for number in range(count)]
-        nodes = ",".join(f"{node}@{Address(host, port)}" for node, port in zip(ids, ports_told, strict=True))
+        sockets = self._sockets = WorkerSockets(self._config)
         try:
-            moved = arrange(RealFileSystem(), data_dir.path, ids)
+            moved = arrange(RealFileSystem(), data_dir.path, sockets.node_ids)
         except DataDirError as error:
             raise StartupError.of(error) from None
         except OSError as error:
             raise StartupError.of(unusable(data_dir.path, error)) from None
         if moved:
-            LOG.info("moved partitions=%d workers=%d", moved, count)
-        for node, listening in zip(ids, self._sockets, strict=True):
+            LOG.info("moved partitions=%d workers=%d", moved, len(sockets.node_ids))
+        for number, node_id in enumerate(sockets.node_ids):
             own = replace(
-                config,
-                workers=1,
-                worker_ports="",
-                node_id=node,
+                sockets.settings_of(number),
                 cluster_id=data_dir.cluster_id,
-                cluster_nodes=nodes,
-                advertised_listeners="",
-                listeners=str(Address(*listening.getsockname()[:2])),
                 http_listen="off",
-                log_dirs=str(worker_dir(data_dir.path, node)),
+                log_dirs=str(worker_dir(data_dir.path, node_id)),
                 offsets_topic_num_partitions=data_dir.offsets_partitions,
             )
-            self.workers.append(WorkerProcess(WorkerOrder(own, listening.fileno(), self._log_level)))
+            self.workers.append(
+                WorkerProcess(
+                    WorkerOrder(
+                        own,
+                        sockets.descriptors_of(number),
+                        self._log_level,
+                        str(data_dir.path.absolute()),
+                        internal=sockets.internal_of(number),
+                    )
+                )
+            )
 
     @property
     def addresses(self) -> list[str]:
         """The addresses on which the workers listen."""
-        return [worker.order.config.listeners for worker in self.workers]
+        return [] if self._sockets is None else self._sockets.addresses
+
+    def nodes(self) -> list[ClusterNode]:
+        """Return the workers under the addresses of the first listener."""
+        return [ClusterNode(each.node_id, *each.order.config.listen_address) for each in self.workers]
 
     def run(self, ready: Callable[[Sequence[str]], None]) -> int:
         """Run until a signal or a failure; returns the exit code. Calls `ready` once all workers are ready."""
@@ -248,20 +250,27 @@ class Supervisor:
             worker.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + STOP_S
         codes = [worker.wait(deadline) for worker in self.workers]
-        for listening in self._sockets:
-            listening.close()
+        self.close()
         return 0 if all(code == 0 for code in codes) else 1
 
     def console(self) -> ConsoleSource:
         """Return the console of all workers. Called once, on the loop of the HTTP port."""
         from coordinator.server.console_source import console_of  # late: see `HttpPort`
 
-        return console_of(self._config, lambda: [parse_address(each) for each in self.addresses])
+        return console_of(self._config, self.nodes, self._links())
+
+    def _links(self) -> NodeLinks:
+        """Return the links to the workers."""
+        internal = self.workers[0].order.internal
+        if internal is None:
+            return NodeLinks()
+        login = login_of(internal.secret)
+        return NodeLinks(ways={node: Way(parse_address(each), login) for node, each in internal.addresses.items()})
 
     def close(self) -> None:
         """Close the sockets, also after a start that failed."""
-        for listening in self._sockets:
-            listening.close()
+        if self._sockets is not None:
+            self._sockets.close()
 
     def status(self) -> ServerStatus:
         """Return the status of all: ready when every worker is, else the reason of the first that is not."""
@@ -322,7 +331,7 @@ def run(config: Config, files: PortFiles, log_level: str, ready: Callable[[Seque
                 worker.order = replace(worker.order, http_address=http.bound)
 
         def announce(addresses: Sequence[str]) -> None:
-            files.write(parse_address(addresses[0]).port, "" if http is None else http.bound)
+            files.write(supervisor.nodes()[0].port, "" if http is None else http.bound)
             ready(addresses)
 
         return supervisor.run(announce)

@@ -1,6 +1,6 @@
 """A worker: a node that a supervisor has started with `python -m coordinator.workers.worker` (see `messages.py`).
 
-It is the ordinary server on a socket that the supervisor has bound and keeps open: while a dead worker is restarted,
+It is the ordinary server on sockets that the supervisor has bound and keeps open: while a dead worker is restarted,
 clients that connect wait in the backlog instead of being refused.
 """
 
@@ -12,11 +12,15 @@ import signal
 import socket
 import sys
 import threading
+from pathlib import Path
 from typing import Final
 
+from coordinator.config.values import parse_address
 from coordinator.server import server
+from coordinator.server.internal_listener import InternalListener, login_of
 from coordinator.server.log_format import write_log_to_stderr
 from coordinator.server.startup import StartupError
+from coordinator.server.supervised import Supervised
 from coordinator.workers.messages import READY, WorkerOrder, status_line
 
 STDIN: Final = 0
@@ -33,6 +37,17 @@ def _line() -> bytes:
     return line
 
 
+def _supervised(order: WorkerOrder) -> Supervised:
+    internal = order.internal
+    return Supervised(
+        [socket.socket(fileno=each) for each in order.listen_fds],
+        order.http_address,
+        None if internal is None else InternalListener(socket.socket(fileno=internal.fd), login_of(internal.secret)),
+        {} if internal is None else {node: parse_address(each) for node, each in internal.addresses.items()},
+        Path(order.documents_dir),
+    )
+
+
 def main() -> int:
     order = WorkerOrder.parse(_line())
     config = order.config
@@ -41,11 +56,11 @@ def main() -> int:
     )
     out = sys.stdout.buffer
 
-    def report_ready(address: str) -> None:
+    def report_ready(*addresses: str) -> None:
         out.write(READY)
         out.flush()
 
-    node = server.Server(order.config, socket.socket(fileno=order.listen_fd), order.http_address)
+    node = server.Server(order.config, _supervised(order))
 
     def answer_status() -> None:
         """Answer requests for the status; end the process when the supervisor has ended."""

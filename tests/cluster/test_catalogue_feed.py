@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
@@ -10,14 +11,19 @@ from coordinator.config.values import Address
 from coordinator.core.cluster import Cluster
 from coordinator.core.effects import Ticket
 from coordinator.core.topics.catalogue import parse_document
-from coordinator.core.topics.feed import MAX_WAIT_MS, ONLY_FACTS
+from coordinator.core.topics.feed import MAX_WAIT_MS, ONLY_FACTS, SharedText
 from coordinator.server.api import create_topics
 from coordinator.server.api import follow_catalogue as follow_api
 from coordinator.server.api.api_versions import advertised
 from coordinator.server.api.table import HANDLERS
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
-from protocol.messages.follow_catalogue import FollowCatalogueNode, FollowCatalogueRequest
+from protocol.messages.follow_catalogue import (
+    FollowCatalogueNode,
+    FollowCatalogueRequest,
+    KnownDocument,
+    NewDocument,
+)
 from tests.support.topic_words import create_request
 from tests.support.topics_world import UNANSWERED, TopicsWorld
 
@@ -185,3 +191,40 @@ def test_a_catalogue_newer_than_the_controllers_is_not_replaced(controller: Topi
     answer = controller.answers[up_to_date(controller, revision=7)]
     assert answer.error_code == ErrorCode.INCONSISTENT_CLUSTER_ID
     assert answer.error_message.startswith("the catalogue of node 2 has revision 7, that of node 1 only 1; stop both")
+
+
+class TestDocuments:
+    """Users, rules and quotas go with the catalogue, to nodes that have other ones."""
+
+    @staticmethod
+    def text(content: bytes) -> SharedText:
+        return SharedText(hashlib.sha256(content).digest(), content)
+
+    def share(self, controller: TopicsWorld, name: str, content: bytes) -> None:
+        controller.execute_topics(controller.topics.share(name, self.text(content), controller.now_ms))
+
+    def test_a_node_with_another_text_gets_the_one_of_the_controller_at_once(self, controller: TopicsWorld) -> None:
+        self.share(controller, "users.json", b"new")
+        old = KnownDocument("users.json", self.text(b"old").digest)
+        answer = controller.answers[up_to_date(controller, documents=[old], lineage="")]
+        assert answer.documents == [NewDocument("users.json", b"new")]
+
+    def test_only_documents_that_are_asked_for_and_shared_are_sent(self, controller: TopicsWorld) -> None:
+        self.share(controller, "users.json", b"new")
+        asked = [KnownDocument("acls.json", b"")]
+        assert controller.answers[up_to_date(controller, documents=asked, max_wait_ms=0)].documents == []
+        assert controller.answers[up_to_date(controller, max_wait_ms=0)].documents == []  # a node of an older version
+
+    def test_a_node_that_has_all_waits_for_the_next_change(self, controller: TopicsWorld) -> None:
+        self.share(controller, "users.json", b"new")
+        known = [KnownDocument("users.json", self.text(b"new").digest)]
+        waiting = up_to_date(controller, documents=known)
+        assert controller.answer(waiting) is UNANSWERED
+        self.share(controller, "users.json", b"newer")
+        answer = controller.answers[waiting]
+        assert (answer.document, answer.documents) == (None, [NewDocument("users.json", b"newer")])
+
+    def test_a_document_that_was_removed_is_sent_as_empty(self, controller: TopicsWorld) -> None:
+        self.share(controller, "users.json", b"")
+        known = [KnownDocument("users.json", self.text(b"some").digest)]
+        assert controller.answers[up_to_date(controller, documents=known)].documents == [NewDocument("users.json", b"")]

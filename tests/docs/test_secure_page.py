@@ -101,6 +101,7 @@ SECURE: Final = Script(
         "USER CLIENT-ID IP QUOTA VALUE": shown(again=False),
         'echo "Authorization: Bearer $(cat tls/http.token)" > tls/htt': typed,
         "send http.token: as the header `Authorization: Bearer TOKEN`": shown(again=False),
+        'echo "http.token=$(cat tls/http.token)" >> tls/admin.propert': typed,
     },
     exempt={},
 )

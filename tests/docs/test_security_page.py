@@ -1,10 +1,11 @@
-"""Tests of docs/security.md: its table of rights has each request that is served, once."""
+"""Tests of docs/security.md and secure-cluster.md: each request has its rights, and the settings can be loaded."""
 
 from __future__ import annotations
 
 import re
 
 from coordinator.config.security import MECHANISMS
+from coordinator.config.sources import load
 from coordinator.security.acl.model import AclOperation
 from coordinator.server.api.authorization.table import CHECKS, UNGUARDED
 from protocol.api_keys import ApiKey
@@ -30,3 +31,12 @@ def test_each_request_has_a_row_that_names_rights() -> None:
 
 def test_each_mechanism_is_explained() -> None:
     assert all(f"| {name}" in PAGE or f", {name} |" in PAGE for name in MECHANISMS)
+
+
+def test_the_settings_of_a_cluster_can_be_loaded() -> None:
+    page = (ROOT / "docs" / "secure-cluster.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```properties\n(.*?)```", page, re.DOTALL)
+    config = load(block)
+    assert config.inter_broker_listener.name == "NODES"
+    assert config.has_node_logins
+    assert config.node_addresses.keys() == config.node_addresses_of("NODES").keys()

@@ -12,6 +12,7 @@ import pytest
 from coordinator.engine.file_store import FileLogStore
 from coordinator.membership.directory import NodeDirectory
 from coordinator.simulation.disk import LossyFileSystem
+from coordinator.storage.documents.shared import SharedDocuments
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.log.fs import FileSystem
 from coordinator.storage.log.log import Log, LogConfig
@@ -41,8 +42,8 @@ class FileWorld(StoreWorld):
         super().__init__()
         self.store = FileLogStore(data_dir, SMALL, fs)
 
-    async def open(self, node_id: int) -> tuple[LogStore, NodeDirectory | None]:
-        return self.store, None
+    async def open(self, node_id: int) -> tuple[LogStore, NodeDirectory | None, SharedDocuments | None]:
+        return self.store, None, None
 
 
 def memory_fs(capacity_bytes: int = 100 << 20) -> MemoryFileSystem:

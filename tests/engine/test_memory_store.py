@@ -8,6 +8,7 @@ import pytest
 
 from coordinator.engine.memory import MemoryEngineState, open_memory
 from coordinator.membership.directory import NodeDirectory
+from coordinator.storage.documents.shared import SharedDocuments, StoredDocument
 from coordinator.storage.log_store import (
     AppendDurable,
     AppendFailed,
@@ -29,6 +30,7 @@ from tests.support.log_store_kit import (
     joined,
     snapshot,
 )
+from tests.support.shared_documents_kit import SharedDocumentsRules
 
 
 class MemoryWorld(StoreWorld):
@@ -43,7 +45,7 @@ class MemoryWorld(StoreWorld):
     async def fate(self, node_id: int, method: str) -> CallOutcome:
         return self.fates.pop((node_id, method), CallOutcome.DONE)
 
-    async def open(self, node_id: int) -> tuple[LogStore, NodeDirectory | None]:
+    async def open(self, node_id: int) -> tuple[LogStore, NodeDirectory | None, SharedDocuments | None]:
         return open_memory(self.state, node_id)
 
     async def silence(self, node_id: int) -> None:
@@ -51,6 +53,9 @@ class MemoryWorld(StoreWorld):
 
     async def lose_next_outcome(self, node_id: int, *, applied: bool) -> None:
         self.fates[node_id, "append"] = CallOutcome.ANSWER_LOST if applied else CallOutcome.REQUEST_LOST
+
+    async def lose_next_change(self, node_id: int, name: str, text: str, *, applied: bool) -> None:
+        self.fates[node_id, "replace_document"] = CallOutcome.ANSWER_LOST if applied else CallOutcome.LATE
 
 
 @pytest.fixture
@@ -70,6 +75,27 @@ class TestMemoryRaces(ClaimRaceRules):
 
 class TestMemoryDirectory(DirectoryRules):
     pass
+
+
+class TestMemoryDocuments(SharedDocumentsRules):
+    pass
+
+
+async def test_a_late_change_of_a_document_was_made_once(world: MemoryWorld) -> None:
+    first, second = await world.node(), await world.node()
+    world.fates[first.id, "replace_document"] = CallOutcome.LATE
+    assert await first.documents.replace("users", "a", 0)
+    assert await second.documents.replace("users", "b", 1)
+    world.state.deliver_late()
+    assert await first.documents.read("users") == StoredDocument(2, "b")
+
+
+async def test_a_refused_change_of_a_document_changes_nothing(world: MemoryWorld) -> None:
+    node = await world.node()
+    world.fates[node.id, "replace_document"] = CallOutcome.REFUSED
+    with pytest.raises(LogStoreError, match="refused"):
+        await node.documents.replace("users", "a", 0)
+    assert await node.documents.read("users") is None
 
 
 async def test_a_refused_append_leaves_nothing(world: MemoryWorld) -> None:

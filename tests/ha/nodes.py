@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.ha.engines import SharedEngine
@@ -77,7 +77,11 @@ class EngineNodes:
         overrides: Sequence[str] = (),
         *,
         fronts: bool = False,
+        environment: Mapping[str, str] | None = None,
+        one_by_one: bool = False,
     ) -> None:
+        self._environment = environment
+        self._one_by_one = one_by_one
         self._overrides = overrides
         self._fronts = fronts
         self._directory = directory
@@ -104,11 +108,20 @@ class EngineNodes:
                 *([f"advertised.listeners=127.0.0.1:{front.port}"] if front is not None else []),
                 *self._overrides,
             )
-            daemon = Daemon(self._directory / f"node-{number}", overrides=overrides, topics=self._topics)
+            daemon = Daemon(
+                self._directory / f"node-{number}",
+                overrides=overrides,
+                topics=self._topics,
+                environment=self._environment,
+            )
             daemon.port = port
             self.nodes[number] = EngineNode(number, daemon, proxies, front)
         try:
-            await asyncio.gather(*(self.nodes[number].start() for number in self.first))
+            if self._one_by_one:
+                for number in self.first:
+                    await self.nodes[number].start()
+            else:
+                await asyncio.gather(*(self.nodes[number].start() for number in self.first))
         except BaseException:
             await self._end()
             raise

@@ -17,6 +17,7 @@ from coordinator.core.cluster import ClusterNode
 from coordinator.core.live_cluster import NO_MAP, ClusterMap, OwnedPartition
 from coordinator.engine.memory import MemoryEngineState, open_memory
 from coordinator.membership.membership import Membership, MembershipSettings
+from coordinator.server.node_links import NodeLinks
 from coordinator.simulation.loop import SimulatedLoop
 from coordinator.simulation.network import Network
 from coordinator.simulation.world import World
@@ -200,6 +201,7 @@ class Node:
             open_memory(cluster.state, number),
             self.host,
             settings,
+            NodeLinks().open_peer,
             clock=lambda: cluster.world.now_s,
             new_incarnation=lambda: next(incarnations),
         )

@@ -14,6 +14,7 @@ import pytest
 from coordinator.core.cluster import ClusterNode
 from coordinator.core.live_cluster import LiveNode, NodeState
 from coordinator.membership.peer_connections import PeerConnections
+from coordinator.server.node_links import NodeLinks
 from tests.support.eventually import eventually_async
 
 
@@ -63,7 +64,7 @@ class Reports:
     def __init__(self, *, is_dead: Callable[[int], bool]) -> None:
         self.refused: list[LiveNode] = []
         self._is_dead = is_dead
-        self.connections = PeerConnections(self._note)
+        self.connections = PeerConnections(self._note, NodeLinks().open_peer)
 
     async def _note(self, node: LiveNode) -> bool:
         self.refused.append(node)

@@ -18,6 +18,7 @@ from coordinator.core.effects import Ticket
 from coordinator.server import controller_link, peer_connection
 from coordinator.server.api import incremental_alter_configs as alter_api
 from coordinator.server.controller_link import ControllerLink, DisagreementError
+from coordinator.server.node_links import NodeLinks
 from coordinator.server.peer_connection import LinkError, PeerConnection
 from protocol import codec
 from protocol.error_codes import ErrorCode
@@ -71,7 +72,7 @@ async def linked(tmp_path: Path, serve: Serve) -> AsyncIterator[tuple[World, Con
     port = server.sockets[0].getsockname()[1]
     cluster = Cluster.of({1: Address("127.0.0.1", port), 2: Address("127.0.0.1", 1)}, 2)
     world = World(tmp_path, cluster=cluster)
-    link = ControllerLink(world.config, world.cluster, world.identity)
+    link = ControllerLink(world.config, world.cluster, world.identity, NodeLinks())
     link.attach(world)  # type: ignore[arg-type]
     try:
         yield world, link

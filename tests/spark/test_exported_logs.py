@@ -149,7 +149,7 @@ async def _through_a_database(
     config = database.config(node_id=9, offsets_topic_segment_bytes=SEGMENT_BYTES)
     try:
         opened = await database.unannounced(config, config.node_id)
-        engine = Engine(opened.store, opened.directory)
+        engine = Engine(opened.store, opened.directory, opened.documents)
         await import_logs(engine, config, {source.data_dir: [0]})
         if serve is not None:
             await serve(database)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -33,6 +33,18 @@ async def eventually_async(condition: Callable[[], T | None], what: str, *, with
     deadline = time.monotonic() + within_s
     while True:
         value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {within_s:g} s: {what} (last seen: {value!r})")
+        await asyncio.sleep(STEP_S)
+
+
+async def eventually_answered(ask: Callable[[], Awaitable[T | None]], what: str, *, within_s: float = 20.0) -> T:
+    """Return the first true answer of `ask()`, which is asked again and again; fail when none came in time."""
+    deadline = time.monotonic() + within_s
+    while True:
+        value = await ask()
         if value:
             return value
         if time.monotonic() > deadline:

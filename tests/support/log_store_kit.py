@@ -24,6 +24,7 @@ from coordinator.core.cluster import ClusterNode
 from coordinator.core.live_cluster import NO_NODE, NodeState
 from coordinator.core.offsets.packed_groups import encode_block
 from coordinator.membership.directory import ExpiredError, NodeDirectory, StoreFacts
+from coordinator.storage.documents.shared import SharedDocuments
 from coordinator.storage.log.segment import Entry
 from coordinator.storage.log_store import (
     AppendDurable,
@@ -50,7 +51,7 @@ class StoreWorld(ABC):
     """One store under test, and what a test needs to know of it."""
 
     has_directory = True  # claims depend on which nodes live; else any node may claim what it has seen
-    loses_outcomes = False  # `lose_next_outcome` works
+    loses_outcomes = False  # `lose_next_outcome` and `lose_next_change` work
 
     def __init__(self) -> None:
         self.new_ids = itertools.count(1)
@@ -59,7 +60,7 @@ class StoreWorld(ABC):
         self.epochs: Counter[int] = Counter()  # of the newest claim, by partition
 
     @abstractmethod
-    async def open(self, node_id: int) -> tuple[LogStore, NodeDirectory | None]:
+    async def open(self, node_id: int) -> tuple[LogStore, NodeDirectory | None, SharedDocuments | None]:
         """Open the store for a node, which is not announced."""
 
     async def silence(self, node_id: int) -> None:
@@ -71,6 +72,10 @@ class StoreWorld(ABC):
 
     async def lose_next_outcome(self, node_id: int, *, applied: bool) -> None:
         """Let the next append of a node have an unknown outcome: the store has kept it, or never will."""
+        raise NotImplementedError
+
+    async def lose_next_change(self, node_id: int, name: str, text: str, *, applied: bool) -> None:
+        """Let the answer to the next change of a document by a node be lost, after or before the store has done it."""
         raise NotImplementedError
 
     async def close(self) -> None:
@@ -104,17 +109,30 @@ class StoreWorld(ABC):
 class Node:
     """One node of a world."""
 
-    def __init__(self, world: StoreWorld, node_id: int, store: LogStore, directory: NodeDirectory | None) -> None:
+    def __init__(
+        self,
+        world: StoreWorld,
+        node_id: int,
+        store: LogStore,
+        directory: NodeDirectory | None,
+        documents: SharedDocuments | None,
+    ) -> None:
         self.world = world
         self.id = node_id
         self.store = store
         self._directory = directory
+        self._documents = documents
         self.incarnation = ""
 
     @property
     def directory(self) -> NodeDirectory:
         assert self._directory is not None
         return self._directory
+
+    @property
+    def documents(self) -> SharedDocuments:
+        assert self._documents is not None
+        return self._documents
 
     @property
     def address(self) -> ClusterNode:
@@ -143,6 +161,8 @@ class Node:
         return b"".join([chunk async for chunk in self.store.batches(partition, from_offset, chunk_bytes)])
 
     async def close(self) -> None:
+        if self._documents is not None:
+            await self._documents.close()
         await self.store.close()
         if self._directory is not None:
             await self._directory.close()

@@ -61,6 +61,7 @@ class TopicsWorld:
         self.cluster = cluster if cluster is not None else Cluster.alone(1, "broker.test", 9092)
         self.cluster_id = "test-cluster"
         self.now_ms = 1_000_000
+        self.takes_nodes = True
         self.core: Any = None
         ids = count(1)
         self.topics = Topics(
@@ -116,6 +117,9 @@ class TopicsWorld:
         return ClusterIdentity(
             self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions
         )
+
+    def is_node(self, ticket: Ticket) -> bool:
+        return self.takes_nodes
 
     def node_checked(self, node_id: int, problem: str | None) -> None:
         self.met_nodes.append((node_id, problem))

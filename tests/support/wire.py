@@ -62,7 +62,11 @@ class Wire:
         reader, writer = await asyncio.open_connection(host, port, limit=1 << 26, ssl=tls)
         wire = cls(reader, writer, client_id)
         if login is not None:
-            await wire.log_in(*login)
+            try:
+                await wire.log_in(*login)
+            except BaseException:
+                await wire.close()
+                raise
         return wire
 
     async def log_in(self, mechanism: str, user: str, password: str) -> int:

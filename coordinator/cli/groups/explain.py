@@ -22,7 +22,6 @@ from coordinator.cli.errors import CliError
 from coordinator.cli.group_description import describe
 from coordinator.cli.groups.selection import not_found
 from coordinator.cli.table import Row, as_columns
-from coordinator.config.values import parse_address
 from coordinator.console.model import GroupPage, Problem
 from coordinator.core.events.model import ClientInfo, Rebalance, RebalanceOutcome, Story, decode_story
 from coordinator.core.events.words import duration
@@ -75,7 +74,10 @@ def add_watch_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_server(parser)
     parser.add_argument(
-        "--http", metavar="HOST:PORT", help="ask the console there, of a daemon or of `coordinator observe`"
+        "--http",
+        metavar="ADDRESS",
+        help="ask the console at host:port or https://host:port, of a daemon or of `coordinator observe`; a token is "
+        "taken from COORDINATOR_HTTP_TOKEN, or from http.token in the file of --command-config",
     )
     parser.add_argument("--json", action="store_true", help="print the verdicts and the whole story, for programs")
 
@@ -126,7 +128,7 @@ def ask(arguments: argparse.Namespace) -> Story:
     """Ask the group's coordinator for its story, or a console."""
     group: str = arguments.group
     if arguments.http is not None:
-        return _ask_console(arguments.http, group, arguments.timeout)
+        return _ask_console(arguments)
     with client_of(arguments) as client:
         _, connection = client.coordinator(group)
 
@@ -146,29 +148,23 @@ def ask(arguments: argparse.Namespace) -> Story:
         return decode_story(answer.story)
 
 
-def _ask_console(address: str, group: str, timeout_s: float) -> Story:
+def _ask_console(arguments: argparse.Namespace) -> Story:
     """Ask a console by HTTP. It may be that of an observer, whose cluster cannot be asked."""
-    import urllib.error  # late: no other command asks by HTTP
-    import urllib.request
-    from http.client import HTTPException
+    from http import HTTPStatus  # late: most calls ask a broker
     from urllib.parse import urlencode
 
-    url = f"http://{parse_address(address)}/api/group?{urlencode({'id': group})}"
+    from coordinator.cli.http_port import CONSOLE_TOKEN, ask_console, http_settings
+
+    settings = http_settings(arguments.http, arguments.command_config, CONSOLE_TOKEN)
+    answer = ask_console(settings, f"/api/group?{urlencode({'id': arguments.group})}", arguments.timeout)
+    no_console = f"{arguments.http} is no console: it answers with status {answer.status}; give the HTTP port"
     try:
-        with urllib.request.urlopen(url, timeout=timeout_s) as answer:
-            return msgspec.json.decode(answer.read(), type=GroupPage).story
-    except urllib.error.HTTPError as refused:
-        with refused:
-            try:
-                sentence = msgspec.json.decode(refused.read(), type=Problem).error
-            except msgspec.DecodeError:
-                sentence = f"{address} is no console: it answers with status {refused.code}; give the HTTP port"
-        raise CliError(printable(f"group {group!r}: {sentence}"), 1) from None
-    except (OSError, HTTPException, msgspec.DecodeError) as error:
-        raise CliError(
-            f"no console answers at {address} ({getattr(error, 'reason', None) or error}); give the HTTP port of a "
-            "daemon or of `coordinator observe`"
-        ) from None
+        if answer.status == HTTPStatus.OK:
+            return msgspec.json.decode(answer.body, type=GroupPage).story
+        sentence = msgspec.json.decode(answer.body, type=Problem).error
+    except msgspec.DecodeError:
+        sentence = f"{no_console} of a daemon or of `coordinator observe`"
+    raise CliError(printable(f"group {arguments.group!r}: {sentence}"), 1)
 
 
 def _not_ours(arguments: argparse.Namespace, connection: NodeConnection, error: UnreachableError) -> CliError:

@@ -1,8 +1,10 @@
 """The controller's side of FollowCatalogue: nodes ask for the catalogue, and wait here while they have the newest.
 
+Users, access rules and quotas travel with it, as texts that are opaque here and are compared by their digests.
+
 Each node has at most one open request; a newer one ends the older, whose connection is closed. The response is the
-whole document, so a node that was down for any time needs only the newest, and a slow node skips intermediate
-revisions. The document is small: max.topics bounds its size.
+whole catalogue, so a node that was down for any time needs only the newest, and a slow node skips intermediate
+revisions. It is small: max.topics bounds its size.
 
 A node whose catalogue did not come from this one, or is newer, is refused. One of the two nodes lost its disk or was
 restored from a copy, and following would delete topics. The operator decides which catalogue is right.
@@ -11,13 +13,15 @@ restored from a copy, and following would delete topics. The operator decides wh
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.core.topics.delayed_follow import DelayedFollow
 from protocol.error_codes import ErrorCode
-from protocol.messages.follow_catalogue import FollowCatalogueRequest, FollowCatalogueResponse
+from protocol.messages.follow_catalogue import FollowCatalogueRequest, FollowCatalogueResponse, NewDocument
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from coordinator.core.cluster import Cluster
     from coordinator.core.effects import Ticket
     from coordinator.core.purgatory.purgatory import Purgatory
@@ -28,14 +32,22 @@ ONLY_FACTS: Final = -1  # the revision in a request that only checks that both n
 MAX_WAIT_MS: Final = 60_000
 
 
+class SharedText(NamedTuple):
+    """A document of the controller. Both are empty if it has none."""
+
+    digest: bytes
+    text: bytes
+
+
 class Feed:
-    """The nodes that follow this catalogue."""
+    """The nodes that follow this catalogue, and the documents that go with it, by name."""
 
     def __init__(self, cluster: Cluster, catalogue: Catalogue, purgatory: Purgatory[Outbox]) -> None:
         self._cluster = cluster
         self._catalogue = catalogue
         self._purgatory = purgatory
         self._waiting: dict[int, DelayedFollow] = {}
+        self.documents: dict[str, SharedText] = {}
         self._document = b""
         self._document_revision = -1
 
@@ -51,16 +63,21 @@ class Feed:
             self._respond(ticket, out)
         elif (reason := self._why_refused(request)) is not None:
             self._respond(ticket, out, error=ErrorCode.INCONSISTENT_CLUSTER_ID, reason=reason)
-        elif request.revision < self._catalogue.revision or not request.lineage or request.max_wait_ms <= 0:
-            self._send_newest(request.node_id, request.revision, request.lineage, ticket, out)
+        elif (
+            request.revision < self._catalogue.revision
+            or not request.lineage
+            or request.max_wait_ms <= 0
+            or self._others(request)
+        ):
+            self._send_newest(request, ticket, out)
         else:
-            respond = partial(self._send_newest, request.node_id, request.revision, request.lineage, ticket)
+            respond = partial(self._send_newest, request, ticket)
             waiting = DelayedFollow(respond, out.now_ms + min(request.max_wait_ms, MAX_WAIT_MS))
             self._waiting[request.node_id] = waiting
             self._purgatory.watch(waiting)
 
     def changed(self, out: Outbox) -> None:
-        """Send a newer catalogue to all nodes that wait."""
+        """Send a newer catalogue or document to all nodes that wait."""
         for waiting in tuple(self._waiting.values()):
             waiting.force_complete(out)
 
@@ -78,10 +95,18 @@ class Feed:
             )
         return None
 
-    def _send_newest(self, node_id: int, revision: int, lineage: str, ticket: Ticket, out: Outbox) -> None:
-        self._waiting.pop(node_id, None)
-        is_newer = revision < self._catalogue.revision or not lineage
-        self._respond(ticket, out, document=self._newest() if is_newer else None)
+    def _send_newest(self, request: FollowCatalogueRequest, ticket: Ticket, out: Outbox) -> None:
+        self._waiting.pop(request.node_id, None)
+        is_newer = request.revision < self._catalogue.revision or not request.lineage
+        self._respond(ticket, out, document=self._newest() if is_newer else None, documents=self._others(request))
+
+    def _others(self, request: FollowCatalogueRequest) -> list[NewDocument]:
+        """Return the documents of which a node has another text."""
+        return [
+            NewDocument(name=known.name, text=mine.text)
+            for known in request.documents
+            if (mine := self.documents.get(known.name)) is not None and mine.digest != known.digest
+        ]
 
     def _newest(self) -> bytes:
         if self._document_revision != self._catalogue.revision:
@@ -97,6 +122,7 @@ class Feed:
         error: ErrorCode = ErrorCode.NONE,
         reason: str | None = None,
         document: bytes | None = None,
+        documents: Sequence[NewDocument] = (),
     ) -> None:
         out.reply(
             ticket,
@@ -106,5 +132,6 @@ class Feed:
                 node_id=self._cluster.node_id,
                 revision=self._catalogue.revision,
                 document=document,
+                documents=list(documents),
             ),
         )

@@ -1,4 +1,4 @@
-"""Refusals of requests that change the catalogue on a node that is not the controller.
+"""Refusals of requests that change topics, users, access rules or quotas on a node that is not the controller.
 
 Clients that get NOT_CONTROLLER look up the controller and ask there. Since KRaft, Kafka's brokers forward such requests
 themselves, but clients still support the older way.
@@ -11,14 +11,21 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from coordinator.core.topics.alter_configs import RESPONSES, AnyRequest
+from coordinator.security import scram_changes
+from coordinator.security.acl.changes import refuse_creations, refuse_deletions
+from coordinator.security.quotas import changes as quota_changes
 from protocol.error_codes import ErrorCode
+from protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from protocol.messages.alter_configs import AlterConfigsRequest
+from protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
+from protocol.messages.create_acls import CreateAclsRequest
 from protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopicResult,
 )
 from protocol.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+from protocol.messages.delete_acls import DeleteAclsRequest
 from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 from protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
@@ -67,6 +74,10 @@ _REFUSALS: Final[Mapping[type, Callable[[Any, ErrorCode, str], Any]]] = MappingP
         CreatePartitionsRequest: _create_partitions,
         IncrementalAlterConfigsRequest: _alter_configs,
         AlterConfigsRequest: _alter_configs,
+        AlterUserScramCredentialsRequest: scram_changes.refuse,
+        CreateAclsRequest: refuse_creations,
+        DeleteAclsRequest: refuse_deletions,
+        AlterClientQuotasRequest: quota_changes.refuse,
     }
 )
 

@@ -22,7 +22,7 @@ from coordinator.core.topics.delete_topics import DeleteTopics
 from coordinator.core.topics.describe import describe_configs, describe_topic, missing_topic, with_operations
 from coordinator.core.topics.effects import NOTHING, EnforceRetention, Opened, Outbox, ReadFailure, TopicEffects
 from coordinator.core.topics.events_topic import PrepareEventsTopic
-from coordinator.core.topics.feed import Feed
+from coordinator.core.topics.feed import Feed, SharedText
 from coordinator.core.topics.fetch import MAX_WAIT_MS, Fetching
 from coordinator.core.topics.not_controller import refuse_change
 from coordinator.core.topics.offsets import Offsets
@@ -350,6 +350,13 @@ class Topics:
         """Handle FollowCatalogue, by which another node of the cluster asks for changes."""
         out = Outbox(now_ms)
         self.feed.follow(request, ticket, out)
+        return out.effects()
+
+    def share(self, name: str, document: SharedText, now_ms: int) -> TopicEffects:
+        """Send a new document of this node, the controller, to the nodes that follow it."""
+        out = Outbox(now_ms)
+        self.feed.documents[name] = document
+        self.feed.changed(out)
         return out.effects()
 
     def make_new(self, received: Document, made: dict[bytes, Topic]) -> Generator[None, None, None]:

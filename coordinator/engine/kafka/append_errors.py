@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from coordinator.engine.kafka.client import BrokerError, TopicPlace
+from coordinator.engine.kafka.client import BrokerError, TopicPlace, may_pass
 from coordinator.storage.log_store import LogStoreError
 from protocol.error_codes import ErrorCode
 
-_RIGHTS: Final = "allow the clients without SASL to write to the topic, and idempotent writes to the cluster"
+_RIGHTS: Final = (
+    "allow the user of log.engine.config.file (User:ANONYMOUS if there is none) to write to the topic, and idempotent "
+    "writes to the cluster"
+)
 
 REFUSED_UNWRITTEN: Final = {
     ErrorCode.MESSAGE_TOO_LARGE: "raise max.message.bytes of the topic",
@@ -42,6 +45,8 @@ def refused(place: TopicPlace, error: BrokerError) -> LogStoreError:
 
 def not_sent(place: TopicPlace, error: Exception) -> LogStoreError:
     """Return the reason why an append did not reach a broker as a sentence."""
+    if not may_pass(error):
+        return LogStoreError(f"nothing was appended to {place.topic} partition {place.partition}: {error}")
     return LogStoreError(
         f"no leader of {place.topic} partition {place.partition} can be asked ({str(error) or 'no answer in time'}); "
         "check that the brokers run, and that the partition has a leader"

@@ -3,6 +3,8 @@
 Each broker has a pool of connections with one request at a time each, so that a long poll or a slow append delays no
 other request. `BrokerError` carries an error code of Kafka. Requests that may be repeated are repeated after retriable
 errors until the time limit; then LogStoreError says so. An append of the offsets log is not repeated here.
+
+A broker that has refused a login is not asked again for a second, so that a wrong password locks no account.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ TRANSACTION_TIMEOUT_MS: Final = 60_000  # no transaction is ever begun
 FIRST_RETRY_S: Final = 0.01
 LAST_RETRY_S: Final = 0.25
 ANY_BROKER_S: Final = 1.0  # for a question that any broker can answer, before the next one is asked
+REFUSED_LOGIN_S: Final = 1.0  # before a broker that has refused a login, or its certificate, is tried again
 TROUBLE: Final = (OSError, BrokerLinkError)  # TimeoutError is an OSError
 
 
@@ -61,6 +64,11 @@ class TopicPlace(NamedTuple):
     partition: int
 
 
+def may_pass(error: Exception) -> bool:
+    """Return whether a later try may succeed without a change of settings."""
+    return not isinstance(error, BrokerConnectError) or error.may_pass
+
+
 def raise_for(code: int, message: str | None = None) -> None:
     """Raise BrokerError unless the code means success."""
     if code:
@@ -80,6 +88,7 @@ class KafkaClient:
         self._brokers: dict[int, Address] = {}
         self._leaders: dict[TopicPlace, Address] = {}
         self._idle: dict[Address, list[BrokerConnection]] = defaultdict(list)
+        self._refusals: dict[Address, tuple[float, str]] = {}  # until when it is not asked, and why
         self._is_closed = False
 
     async def close(self) -> None:
@@ -122,11 +131,21 @@ class KafkaClient:
     async def _connected(self, address: Address, deadline: float) -> BrokerConnection:
         if self._is_closed:
             raise BrokerConnectError("the client is closed")
+        loop = asyncio.get_running_loop()
+        until, sentence = self._refusals.get(address, (0.0, ""))
+        if loop.time() < until:
+            raise BrokerConnectError(sentence, may_pass=False)
         try:
             async with asyncio.timeout_at(deadline):
-                return await self._connect(address)
+                connection = await self._connect(address)
         except TimeoutError:
             raise BrokerConnectError(f"{address} took no connection in time; check that this broker runs") from None
+        except BrokerConnectError as error:
+            if not error.may_pass:
+                self._refusals[address] = loop.time() + REFUSED_LOGIN_S, str(error)
+            raise
+        self._refusals.pop(address, None)
+        return connection
 
     # -- where to send it ----------------------------------------------------------------------------------------
 
@@ -144,13 +163,14 @@ class KafkaClient:
         return answer
 
     async def _ask_any(self, request: Any) -> Any:
-        """Ask the first broker that answers."""
+        """Ask the first broker that answers. If none does, a refusal says more than silence."""
         failure: Exception = BrokerConnectError("there is no broker")
         for address in dict.fromkeys((*self._brokers.values(), *self._bootstrap)):
             try:
                 return await self.ask(address, request, min(self.timeout_s, ANY_BROKER_S))
             except TROUBLE as error:
-                failure = error
+                if may_pass(failure):
+                    failure = error
         raise failure
 
     def broker(self, node_id: int) -> Address:
@@ -193,6 +213,8 @@ class KafkaClient:
 
     def too_late(self, last: Exception) -> LogStoreError:
         """Return the error for a request that did not succeed within the time limit."""
+        if not may_pass(last):
+            return LogStoreError(str(last), may_pass=False)
         reason = str(last) or "no answer in time"
         return LogStoreError(
             f"Kafka at {self.address} did not do it within log.engine.timeout.ms ({reason}); check that its brokers run"

@@ -9,7 +9,7 @@ by its own writer, so that none hides another one, and what a reader sees later 
 - `mark/<node>/<incarnation>`: a command marked the run as draining, or as up again. The last one counts.
 - `owner/<partition>/<epoch>`: a claim, or its release. The highest epoch counts.
 - `snapshot/<partition>/<epoch>`: the place of a snapshot. The highest offset counts.
-- `facts/<unique>`: the first one counts.
+- `facts/<unique>`: the first one counts. The records of shared documents are told in `document_records`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from coordinator.core.cluster import ClusterNode
 from coordinator.core.live_cluster import NO_NODE, ClusterMap, LiveNode, NodeState, OwnedPartition
 from coordinator.engine.kafka.client import ProducerIdentity
+from coordinator.engine.kafka.document_records import KINDS, DocumentRecords
 from coordinator.membership.directory import StoreFacts
 
 LEFT: Final = -1  # instead of a beat: the run ended by itself
@@ -97,6 +98,7 @@ class ClusterState:
         self.facts: StoreFacts | None = None
         self.owners: dict[int, Owner] = {}
         self.snapshots: dict[int, SnapshotPlace] = {}
+        self.documents = DocumentRecords()
         self._runs: dict[int, dict[str, NodeRun]] = {}
         self._marks: dict[tuple[int, str], NodeState] = {}
         self._end_keys: dict[tuple[int, str], set[str]] = {}
@@ -128,6 +130,8 @@ class ClusterState:
                 self.snapshots[int(first)] = place
         elif kind == "facts" and self.facts is None:
             self.facts = StoreFacts(**content)
+        elif kind in KINDS:
+            self.documents.apply(kind, first, second, content)
         return False
 
     def _forget(self, kind: str, first: str, second: str) -> bool:
@@ -137,6 +141,8 @@ class ClusterState:
             self._marks.pop((int(first), second), None)
         elif kind == "end":
             self._end_keys.pop((int(first), second.partition("/")[0]), None)
+        elif kind in KINDS:
+            self.documents.forget(first, second)
         return False  # only what does not count any more is removed
 
     def _beat(self, offset: int, node_id: int, incarnation: str, beat: Beat, received_s: float) -> bool:

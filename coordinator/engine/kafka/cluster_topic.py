@@ -1,4 +1,4 @@
-"""Follows and writes the records of nodes and owners: partition 0 of the topic `<name>-nodes`.
+"""Follows and writes the records of nodes, owners and documents: partition 0 of the topic `<name>-nodes`.
 
 One task reads the partition from its start and then waits for new records by long polls. A writer waits until it has
 read its own record, so it knows all that came before it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from coordinator.engine.kafka.client import EARLIEST, LATEST, TROUBLE, BrokerError, KafkaClient, TopicPlace
@@ -28,13 +28,18 @@ RETRY_S: Final = 0.05
 
 
 class ClusterTopic:
-    """The records, and the state that they lead to. `position`: offset below which all were applied."""
+    """The records, and the state that they lead to.
+
+    `position`: offset below which all were applied. `gaps`: how often records were missing, which a compaction removed.
+    """
 
     def __init__(self, client: KafkaClient, place: TopicPlace, clock: Callable[[], float] = time.monotonic) -> None:
         self.state = ClusterState()
         self.position = 0
+        self.gaps = 0
         self.clock = clock
         self.changed: Callable[[], None] = lambda: None  # called when the map of nodes and owners has changed
+        self.documents_changed: Callable[[], None] = lambda: None  # called when a document has changed
         self._client = client
         self._place = place
         self._moved = asyncio.Event()
@@ -56,13 +61,19 @@ class ClusterTopic:
 
         Raises LogStoreError; the record may be there then.
         """
-        value = None if content is None else encode(content)
-        batch = build_batch([(key.encode(), value)], timestamp_ms=wall_ms())
+        return await self._write([(key.encode(), None if content is None else encode(content))])
+
+    async def delete(self, keys: Sequence[str]) -> None:
+        """Write the deletion of records, and wait until it was read back. Raises LogStoreError."""
+        await self._write([(key.encode(), None) for key in keys])
+
+    async def _write(self, records: Sequence[tuple[bytes, bytes | None]]) -> int:
+        batch = build_batch(records, timestamp_ms=wall_ms())
         try:
             offset = await self._client.produce(self._place, batch)
         except BrokerError as error:
             raise LogStoreError(f"the topic {self._place.topic} cannot be written: {error}") from None
-        await self._reach(offset + 1)
+        await self._reach(offset + len(records))
         return offset
 
     async def catch_up(self) -> ClusterState:
@@ -94,8 +105,12 @@ class ClusterTopic:
                 )
                 if self._apply(data.records or b""):
                     self.changed()
-                if not data.records:  # the cleaner may have removed the last records
-                    self.position = max(self.position, data.high_watermark)
+                if self.state.documents.has_changed:
+                    self.state.documents.has_changed = False
+                    self.documents_changed()
+                if not data.records and data.high_watermark > self.position:  # the cleaner has removed the last records
+                    self.position = data.high_watermark
+                    self.gaps += 1
                 self._moved.set()
             except (*TROUBLE, BrokerError, LogStoreError) as error:
                 self._last_error = error
@@ -114,6 +129,7 @@ class ClusterTopic:
         for position, header in iter_batches(data):
             if header.last_offset < self.position:
                 continue
+            self.gaps += header.base_offset > self.position
             for record in read_records(data, position, header):
                 if record.offset >= self.position and record.key is not None:
                     changed |= self.state.apply(record.offset, record.key, record.value, received_s)

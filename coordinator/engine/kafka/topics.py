@@ -20,7 +20,7 @@ MIN_IN_SYNC: Final = 2
 TOPIC_RESOURCE: Final = 2  # as resource type of DescribeConfigs
 MAX_MESSAGE_BYTES: Final = 8 << 20
 ANY_TIME: Final = {"message.timestamp.after.max.ms": str((1 << 63) - 1)}  # also that of a node whose clock is wrong
-NODES_PARTITIONS: Final = 2  # the records, and the start-up probe
+NODES_PARTITIONS: Final = 2  # the records; the start-up probe and the parts of documents
 
 _CREATE_TIME: Final = {"message.timestamp.type": "CreateTime", "unclean.leader.election.enable": "false"}
 KEPT: Final = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
@@ -51,6 +51,11 @@ class EngineTopics(NamedTuple):
     def probe(self) -> TopicPlace:
         """The place of the start-up probe."""
         return TopicPlace(f"{self.offsets}-nodes", 1)
+
+    @property
+    def parts(self) -> TopicPlace:
+        """The place of the parts of shared documents. They are told from the probe's records by their keys."""
+        return self.probe
 
 
 class _Wanted(NamedTuple):

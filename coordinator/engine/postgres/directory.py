@@ -77,6 +77,7 @@ WITH gone AS (DELETE FROM node WHERE id = $1 AND incarnation = $2 RETURNING id) 
 
 
 BY_A_COMMAND: Final = ""  # as the sender of a notification, which nodes ignore if it is their own
+DOCUMENT_BY: Final = "document by "  # before the sender, in a notification of a document that has changed
 
 
 class _Heard(NamedTuple):
@@ -98,6 +99,7 @@ class PostgresDirectory:
         self._heard: dict[int, _Heard] = {}
         self._has_lock = False
         self._changed: Callable[[], None] | None = None
+        self.documents_changed: Callable[[], None] = lambda: None  # called when a document has or may have changed
 
     async def open(self) -> None:
         """Connect, and bring the schema up to date. Raises LogStoreError."""
@@ -107,6 +109,7 @@ class PostgresDirectory:
 
     async def _prepare(self, connection: Any) -> None:
         await connection.add_listener(self._settings.schema, self._notified)
+        self.documents_changed()  # while there was no connection, nothing was heard
         self._has_lock = False
         if self._claimant.incarnation:
             await self._lock(connection)
@@ -220,7 +223,12 @@ class PostgresDirectory:
         self._changed = changed
 
     def _notified(self, connection: Any, process: int, channel: str, payload: str) -> None:
-        if self._changed is not None and payload != str(self._claimant.node_id):
+        sender = payload.removeprefix(DOCUMENT_BY)
+        if sender == str(self._claimant.node_id):
+            return
+        if sender != payload:
+            self.documents_changed()
+        elif self._changed is not None:
             self._changed()
 
     def _me(self) -> tuple[int, str]:

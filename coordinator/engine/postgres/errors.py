@@ -92,7 +92,7 @@ def cannot_connect(settings: PostgresSettings, error: BaseException) -> NotConne
         state = str(error.sqlstate)
         advice = _ADVICE.get(state, "see the log of the database")
         if state.startswith("28"):
-            advice = "correct log.engine.user.file, log.engine.password.file or pg_hba.conf"
+            advice = _login_advice(settings, error)
         return NotConnectedError(f"{name}: {_first_line(error)}; {advice}", may_pass=not state.startswith(_LASTING))
     if isinstance(error, ssl.SSLError) or "rejected SSL" in str(error):
         return NotConnectedError(
@@ -109,6 +109,13 @@ def cannot_connect(settings: PostgresSettings, error: BaseException) -> NotConne
     if isinstance(error, OSError):  # TimeoutError is one
         return NotConnectedError(f"{name} cannot be reached ({_first_line(error)}); start it, or correct log.engine")
     return NotConnectedError(f"{name}: {_first_line(error)}; correct log.engine", may_pass=False)
+
+
+def _login_advice(settings: PostgresSettings, error: asyncpg.PostgresError) -> str:
+    if "certificate" in str(error):
+        return "give the certificate of this user by sslcert and sslkey of log.engine, or correct pg_hba.conf"
+    named = ", sslcert of log.engine (a certificate of this user)" if "sslcert=" in settings.dsn else ""
+    return f"correct log.engine.user.file, log.engine.password.file{named} or pg_hba.conf"
 
 
 def most_telling(errors: list[BaseException]) -> BaseException:

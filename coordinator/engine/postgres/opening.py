@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from coordinator.engine.postgres.claimant import Claimant
 from coordinator.engine.postgres.directory import PostgresDirectory
+from coordinator.engine.postgres.documents import PostgresDocuments
 from coordinator.engine.postgres.settings import read_settings
 from coordinator.engine.postgres.store import PostgresLogStore
 from coordinator.membership.directory import Engine
@@ -36,4 +37,4 @@ async def open_postgres(config: Config, node_id: int, *, clock: Callable[[], flo
         await store.close()
         raise
     LOG.info("opened %s schema=%s", settings.name, settings.schema)
-    return Engine(store, directory)
+    return Engine(store, directory, PostgresDocuments(settings, store.work, directory))

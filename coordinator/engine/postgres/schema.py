@@ -45,8 +45,14 @@ CREATE TABLE snapshot_piece (
 );
 ALTER TABLE snapshot_piece ALTER COLUMN data SET STORAGE EXTERNAL;
 """
+_DOCUMENTS: Final = """
+CREATE TABLE document (name text PRIMARY KEY, revision bigint NOT NULL, change text NOT NULL, parts int NOT NULL);
+
+CREATE TABLE document_part (name text, change text, part int, data bytea NOT NULL, PRIMARY KEY (name, change, part));
+ALTER TABLE document_part ALTER COLUMN data SET STORAGE EXTERNAL;
+"""
 _FACT: Final = "CREATE TABLE IF NOT EXISTS fact (name text PRIMARY KEY, revision bigint NOT NULL, value bytea NOT NULL)"
-_MIGRATIONS: Final = (_TABLES,)
+_MIGRATIONS: Final = (_TABLES, _DOCUMENTS)
 VERSION: Final = len(_MIGRATIONS)
 
 

@@ -91,7 +91,13 @@ def schema_name(cluster_id: str) -> str:
 
 
 def read_settings(config: Config, node_id: int) -> PostgresSettings:
-    """Read the settings of the engine. Raises LogStoreError if `log.engine` cannot be understood."""
+    """Read the settings of the engine. Raises LogStoreError if they cannot be understood."""
+    if config.log_engine_config_file:
+        raise LogStoreError(
+            "log.engine.config.file is for a log.engine on Kafka; remove it, and give the parameters of TLS in "
+            "log.engine (sslmode, sslrootcert, sslcert, sslkey)",
+            may_pass=False,
+        )
     try:
         parts = urlsplit(config.log_engine)
         query = parse_qs(parts.query, strict_parsing=True) if parts.query else {}

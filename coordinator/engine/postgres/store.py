@@ -1,7 +1,7 @@
 """The offsets log in PostgreSQL. Implements `coordinator.storage.log_store.LogStore`.
 
-Claims, loads and snapshots share a session that is opened when it is first needed; appends have one of their own, so
-that no load delays a commit.
+Claims, loads, snapshots and documents share a session that is opened when it is first needed, `work`; appends have one
+of their own, so that no load delays a commit.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ class PostgresLogStore:
         self._settings = settings
         self._claimant = claimant
         self._appends = DatabaseSession(settings, "appends", settings.timeout_s, self._prepare_appends)
-        self._work = DatabaseSession(settings, "loads", settings.long_timeout_s)
+        self.work = DatabaseSession(settings, "loads", settings.long_timeout_s)
         self._appender = Appender(self._appends, claimant)
-        self._snapshots = PostgresSnapshots(self._work, claimant)
+        self._snapshots = PostgresSnapshots(self.work, claimant)
 
     async def open(self) -> None:
         """Connect for appends. Raises LogStoreError."""
@@ -91,7 +91,7 @@ class PostgresLogStore:
             await me.check(connection, [partition])
             return Claim(partition, row["epoch"], end)
 
-        claim = await self._work.run(take, self._settings.timeout_s)
+        claim = await self.work.run(take, self._settings.timeout_s)
         me.note(claim)
         return claim
 
@@ -107,7 +107,7 @@ class PostgresLogStore:
         self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20, *, joined: bool = False
     ) -> AsyncIterator[bytes]:
         """Yield chunks that end with the batch that fills them."""
-        while rows := await self._work.fetch(_BATCHES, partition, from_offset, chunk_bytes):
+        while rows := await self.work.fetch(_BATCHES, partition, from_offset, chunk_bytes):
             yield b"".join([batch for _, batch in rows])
             from_offset = rows[-1][0] + 1
 
@@ -127,9 +127,9 @@ class PostgresLogStore:
         """Make a partition free."""
         me = self._claimant
         args = claim.partition, claim.epoch, me.node_id, me.incarnation_of(claim), self._settings.schema
-        await self._work.fetch(_RELEASE, *args)
+        await self.work.fetch(_RELEASE, *args)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._appends.close()
-        await self._work.close()
+        await self.work.close()

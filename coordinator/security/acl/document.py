@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from coordinator.security.acl.changes import problem_of
 from coordinator.security.acl.model import AclBinding, AclBindings, AclOperation, PatternType, Permission, ResourceType
+from coordinator.security.json_document import read_json
 
 _VERSION: Final = 1
 
@@ -36,7 +37,7 @@ def _entry_of(binding: AclBinding) -> dict[str, str]:
 def parse_document(text: str) -> AclBindings:
     """Return the rules of a document. Raises AclDocumentError."""
     try:
-        found = json.loads(text)
+        found = read_json(text)
         if found["version"] != _VERSION:
             raise AclDocumentError(f"it has version {found['version']!r}, but only {_VERSION} is known")
         bindings = dict.fromkeys(map(_binding_of, found["acls"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from coordinator.security.json_document import read_json
 from coordinator.security.quotas.changes import problem_of, problem_of_value
 from coordinator.security.quotas.model import Entity, QuotaMap, entity_of
 
@@ -25,7 +26,7 @@ def document_of(quotas: QuotaMap) -> str:
 def parse_document(text: str) -> QuotaMap:
     """Return the quotas of a document. Raises QuotaDocumentError."""
     try:
-        found = json.loads(text)
+        found = read_json(text)
         if found["version"] != _VERSION:
             raise QuotaDocumentError(f"it has version {found['version']!r}, but only {_VERSION} is known")
         return dict(map(_entry_of, found["quotas"]))

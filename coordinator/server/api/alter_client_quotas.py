@@ -1,4 +1,4 @@
-"""AlterClientQuotas (key 49), versions 0 to 1 (KIP-546). Answers when the quotas of this node are durable."""
+"""AlterClientQuotas (key 49), versions 0 to 1 (KIP-546). Answers when the quotas are durable."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 
 def handle(node: Node, request: AlterClientQuotasRequest, ticket: Ticket, now_ms: int) -> None:
+    if node.quota_store.is_followed:
+        node.ask_controller(request, ticket)
+        return
     node.quota_store.change(
         DocumentChange(
             partial(alter, request, MAX_ENTITIES), partial(refuse, request, ErrorCode.KAFKA_STORAGE_ERROR), ticket
@@ -34,7 +37,7 @@ API = Api(
     max_elements=2_000,
     chunked=((0, Array("entries")),),
     section=Section.OTHERS,
-    does="Sets and removes quotas on this node. `request_rate` is ours: requests per second.",
+    does="Sets and removes quotas, for all nodes. `request_rate` is ours: requests per second.",
     refuses=(
         f"Beyond {MAX_ENTITIES:,} entities: POLICY_VIOLATION. Names of more than 1,024 characters, and names of hosts "
         "as `ip`: INVALID_REQUEST. If the quotas cannot be written: KAFKA_STORAGE_ERROR."

@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials (key 51), version 0 (KIP-554). Answers when the users of this node are durable."""
+"""AlterUserScramCredentials (key 51), version 0 (KIP-554). Answers when the users are durable."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 
 def handle(node: Node, request: AlterUserScramCredentialsRequest, ticket: Ticket, now_ms: int) -> None:
+    if node.users.is_followed:
+        node.ask_controller(request, ticket)
+        return
     node.users.change(
         DocumentChange(
             partial(alter, request, node.config.max_users),
@@ -36,7 +39,7 @@ API = Api(
     max_elements=1_000,
     chunked=((0, Array("results")),),
     section=Section.OTHERS,
-    does="Sets and removes the passwords of users on this node.",
+    does="Sets and removes the passwords of users, for all nodes.",
     refuses=(
         "Beyond `max.users`, a name of more than 1,024 characters, a salt of more than 1,024 bytes: "
         "UNACCEPTABLE_CREDENTIAL. If the users cannot be written: KAFKA_STORAGE_ERROR."

@@ -1,4 +1,4 @@
-"""CreateAcls (key 30), versions 1 to 3 (KIP-140, KIP-290). Answers when the access rules of this node are durable."""
+"""CreateAcls (key 30), versions 1 to 3 (KIP-140, KIP-290). Answers when the access rules are durable."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ def handle(node: Node, request: CreateAclsRequest, ticket: Ticket, now_ms: int) 
         node.disconnect(ticket, "CreateAcls with the number 0, which no operation, permission or kind of resource has")
     elif node.acls is None:
         node.reply(ticket, refuse_creations(request, *NO_AUTHORIZER))
+    elif node.acls.is_followed:
+        node.ask_controller(request, ticket)
     else:
         node.acls.change(
             DocumentChange(
@@ -41,7 +43,7 @@ API = Api(
     max_elements=10_000,
     chunked=((0, Array("results")),),
     section=Section.OTHERS,
-    does="Adds access rules on this node.",
+    does="Adds access rules, for all nodes.",
     refuses=(
         "Without `authorizer.class.name`: SECURITY_DISABLED. Beyond `max.acls`: POLICY_VIOLATION. A name, principal or "
         "host of more than 1,024 characters: INVALID_REQUEST. If the rules cannot be written: KAFKA_STORAGE_ERROR."

@@ -1,4 +1,4 @@
-"""DeleteAcls (key 31), versions 1 to 3 (KIP-140, KIP-290). Answers when the access rules of this node are durable."""
+"""DeleteAcls (key 31), versions 1 to 3 (KIP-140, KIP-290). Answers when the access rules are durable."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ def handle(node: Node, request: DeleteAclsRequest, ticket: Ticket, now_ms: int) 
         node.disconnect(ticket, "DeleteAcls with the number 0, which no operation, permission or kind of resource has")
     elif node.acls is None:
         node.reply(ticket, refuse_deletions(request, *NO_AUTHORIZER))
+    elif node.acls.is_followed:
+        node.ask_controller(request, ticket)
     else:
         node.acls.change(
             DocumentChange(
@@ -40,7 +42,7 @@ API = Api(
     chunked=((0, Array("filter_results", is_owned=True, of=Array("matching_acls", is_owned=True))),),
     amplifies=True,
     section=Section.OTHERS,
-    does="Removes access rules on this node.",
+    does="Removes access rules, for all nodes.",
     refuses=(
         "Without `authorizer.class.name`: SECURITY_DISABLED. More than 10,000 matches: INVALID_REQUEST. If the rules "
         "cannot be written: KAFKA_STORAGE_ERROR."

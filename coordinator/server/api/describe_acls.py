@@ -1,4 +1,4 @@
-"""DescribeAcls (key 29), versions 1 to 3 (KIP-140, KIP-290): the access rules of this node."""
+"""DescribeAcls (key 29), versions 1 to 3 (KIP-140, KIP-290): the access rules."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ API = Api(
     chunked=((0, Array("resources", is_owned=True, of=Array("acls", is_owned=True))),),
     amplifies=True,
     section=Section.OTHERS,
-    does="The access rules of this node that match a filter.",
+    does="The access rules that match a filter.",
     refuses="Without `authorizer.class.name`: SECURITY_DISABLED.",
 )

@@ -1,4 +1,4 @@
-"""DescribeClientQuotas (key 48), versions 0 to 1 (KIP-546): the quotas of this node."""
+"""DescribeClientQuotas (key 48), versions 0 to 1 (KIP-546): the quotas."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ API = Api(
     chunked=((0, Array("entries", is_owned=True)),),
     amplifies=True,
     section=Section.OTHERS,
-    does="The quotas of this node.",
+    does="The quotas.",
 )

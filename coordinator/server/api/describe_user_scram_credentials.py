@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials (key 50), version 0 (KIP-554): the mechanisms of the users of this node."""
+"""DescribeUserScramCredentials (key 50), version 0 (KIP-554): the mechanisms of the users."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ API = Api(
     chunked=((0, Array("results", is_owned=True)),),
     amplifies=True,
     section=Section.OTHERS,
-    does="The users that have passwords on this node.",
+    does="The users that have passwords.",
 )

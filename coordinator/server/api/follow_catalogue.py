@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 def handle(node: Node, request: FollowCatalogueRequest, ticket: Ticket, now_ms: int) -> None:
     cluster = node.cluster
+    if not node.is_node(ticket):
+        stranger = (
+            f"{ticket.session.principal} is no node of the cluster for node {cluster.node_id}; add it to super.users "
+            "there, if it is one"
+        )
+        node.node_checked(-1, stranger)
+        node.reply(ticket, _refusal(node, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, stranger))
+        return
     theirs = ClusterIdentity(
         request.cluster_id,
         tuple(ClusterNode(each.node_id, each.host, each.port) for each in request.nodes),
@@ -38,10 +46,11 @@ def handle(node: Node, request: FollowCatalogueRequest, ticket: Ticket, now_ms: 
     if reason is None:
         node.execute_topics(node.topics.follow(request, ticket, now_ms))
         return
-    refusal = FollowCatalogueResponse(
-        error_code=ErrorCode.INCONSISTENT_CLUSTER_ID, error_message=reason, node_id=cluster.node_id, revision=-1
-    )
-    node.reply(ticket, refusal)
+    node.reply(ticket, _refusal(node, ErrorCode.INCONSISTENT_CLUSTER_ID, reason))
+
+
+def _refusal(node: Node, error: ErrorCode, reason: str) -> FollowCatalogueResponse:
+    return FollowCatalogueResponse(error_code=error, error_message=reason, node_id=node.cluster.node_id, revision=-1)
 
 
 API = Api(

@@ -57,7 +57,13 @@ class Node(Protocol):
         """
 
     def ask_controller(self, request: Any, ticket: Ticket) -> None:
-        """Have the controller answer a request that changes topics; refuse it if the controller cannot be reached."""
+        """Have the controller answer a request that changes topics, users, access rules or quotas.
+
+        It is refused if the controller cannot be reached.
+        """
+
+    def is_node(self, ticket: Ticket) -> bool:
+        """Return whether the client of `ticket` may be another node, which gets users and access rules."""
 
     def node_checked(self, node_id: int, problem: str | None) -> None:
         """Record that another node asked; `problem` is the disagreement between the two nodes."""

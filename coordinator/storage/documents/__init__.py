@@ -1,1 +1,1 @@
-"""Small documents of a node in its data directory: users, access rules, quotas."""
+"""Small documents: users, access rules, quotas. They are in the data directory of a node, or in a shared store."""

@@ -1,4 +1,4 @@
-"""The access rules of this node, in the file acls.json of its data directory."""
+"""The access rules; the file acls.json of a data directory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from coordinator.storage.documents.store import DocumentKind, DocumentStore
 from coordinator.storage.file_names import ACLS_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from coordinator.security.acl.authorizer import Authorizer
@@ -22,14 +21,12 @@ ACLS: Final[DocumentKind[AclBindings]] = DocumentKind("access rules", ACLS_NAME,
 class AclStore(DocumentStore["AclBindings"]):
     """The access rules. `authorizer` decides by those of the newest change."""
 
-    def __init__(self, fs: FileSystem, data_dir: Path, authorizer: Authorizer) -> None:
+    def __init__(self, fs: FileSystem, data_dir: Path, authorizer: Authorizer, *, is_written: bool = True) -> None:
         """Read the file, if there is one. Raises DocumentStoreError, OSError."""
-        super().__init__(fs, data_dir, ACLS)
+        super().__init__(fs, data_dir, ACLS, is_written=is_written)
         self.authorizer = authorizer
-        self.changed: Callable[[], None]  # called after each change; set by the runtime
         authorizer.bindings = self.content
 
     def replace(self, content: AclBindings) -> None:
         super().replace(content)
         self.authorizer.bindings = content
-        self.changed()

@@ -1,4 +1,4 @@
-"""The client quotas of this node, in the file quotas.json of its data directory."""
+"""The client quotas; the file quotas.json of a data directory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from coordinator.storage.documents.store import DocumentKind, DocumentStore
 from coordinator.storage.file_names import QUOTAS_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from coordinator.security.quotas.enforcement import Quotas
@@ -22,14 +21,12 @@ QUOTAS: Final[DocumentKind[QuotaMap]] = DocumentKind("quotas", QUOTAS_NAME, NO_Q
 class QuotaStore(DocumentStore[QuotaMap]):
     """The quotas. `quotas` enforces those of the newest change."""
 
-    def __init__(self, fs: FileSystem, data_dir: Path, quotas: Quotas) -> None:
+    def __init__(self, fs: FileSystem, data_dir: Path, quotas: Quotas, *, is_written: bool = True) -> None:
         """Read the file, if there is one. Raises DocumentStoreError, OSError."""
-        super().__init__(fs, data_dir, QUOTAS)
+        super().__init__(fs, data_dir, QUOTAS, is_written=is_written)
         self.quotas = quotas
-        self.changed: Callable[[], None]  # called after each change; set by the runtime
         quotas.update(self.content)
 
     def replace(self, content: QuotaMap) -> None:
         super().replace(content)
         self.quotas.update(content)
-        self.changed()

@@ -1,4 +1,4 @@
-"""The users with passwords of this node, in the file users.json of its data directory."""
+"""The users with passwords; the file users.json of a data directory."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ USERS: Final[DocumentKind[Users]] = DocumentKind("users", USERS_NAME, {}, parse_
 class UserStore(DocumentStore[Users]):
     """The users. `credentials` has those of the newest change."""
 
-    def __init__(self, fs: FileSystem, data_dir: Path) -> None:
+    def __init__(self, fs: FileSystem, data_dir: Path, *, is_written: bool = True) -> None:
         """Read the file, if there is one. Raises DocumentStoreError, OSError."""
-        super().__init__(fs, data_dir, USERS)
+        super().__init__(fs, data_dir, USERS, is_written=is_written)
         self.credentials = Credentials(self.content)
 
     def replace(self, content: Users) -> None:

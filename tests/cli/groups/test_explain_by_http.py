@@ -45,4 +45,4 @@ def test_an_address_without_a_console_is_a_sentence(capsys: pytest.CaptureFixtur
     with console() as closed:
         pass
     assert main(["groups", "explain", "shop", "--http", f"127.0.0.1:{closed.port}"]) == 2
-    assert "give the HTTP port" in capsys.readouterr().err
+    assert "give the address of the HTTP port of a daemon" in capsys.readouterr().err

@@ -17,6 +17,7 @@ from coordinator.engine.kafka.client import EARLIEST, Connect, KafkaClient, Topi
 from coordinator.engine.kafka.cluster_topic import ClusterTopic
 from coordinator.engine.kafka.connection import BrokerConnectError, BrokerConnection
 from coordinator.engine.kafka.directory import KafkaDirectory
+from coordinator.engine.kafka.documents import KafkaDocuments
 from coordinator.engine.kafka.store import KafkaLogStore
 from coordinator.engine.kafka.topics import EngineTopics
 from protocol.error_codes import ErrorCode
@@ -42,7 +43,7 @@ from protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from protocol.record_batch import read_header
+from protocol.record_batch import build_batch, read_header, read_records
 
 BROKERS = (Address("broker-0", 9092), Address("broker-1", 9092))
 TOPICS = EngineTopics("log", 1 << 20)
@@ -68,6 +69,9 @@ class MemoryCluster:
         self.connects: list[Address] = []
         self.refusals: list[Refusal] = []
         self.sent: list[bytes] = []  # batches for the offsets log, as they came
+        self.lost: tuple[bytes, bool] | None = (
+            None  # part of the next batch without an answer, and whether it is written
+        )
         self.empty_fetches = 0  # of the offsets log, that are answered without records
         self.batches: dict[TopicPlace, list[bytes]] = defaultdict(list)
         self._ends: dict[TopicPlace, int] = defaultdict(int)
@@ -113,6 +117,11 @@ class MemoryCluster:
         answers = []
         for each in topic.partition_data:
             place, batch = TopicPlace(topic.name, each.index), each.records or b""
+            if self.lost is not None and self.lost[0] in batch:
+                (_, is_written), self.lost = self.lost, None
+                if is_written:
+                    await self.write(place, batch)
+                raise ConnectionResetError("the connection was lost")
             is_row = place.topic == TOPICS.offsets and read_header(batch).base_sequence > 0
             refusal = self.refusals.pop(0) if is_row and self.refusals else Refusal(ErrorCode.NONE, is_written=True)
             if is_row:
@@ -132,6 +141,16 @@ class MemoryCluster:
         async with self._grown:
             self._grown.notify_all()
         return offset
+
+    def compact(self, place: TopicPlace) -> None:
+        """Remove what a later record replaces, and deletions, as Kafka does some time later; the last record stays."""
+        records = [record for batch in self.batches[place] for record in read_records(batch, 0, read_header(batch))]
+        newest = {record.key: record.offset for record in records}
+        self.batches[place] = [
+            bytes(build_batch([(record.key, record.value)], base_offset=record.offset, timestamp_ms=0))
+            for record in records
+            if record is records[-1] or (record.offset == newest[record.key] and record.value is not None)
+        ]
 
     async def _fetch(self, request: FetchRequest) -> FetchResponse:
         (topic,) = request.topics
@@ -198,6 +217,7 @@ class MemoryClusterNode:
         self.cluster = ClusterTopic(self.client, TOPICS.nodes, lambda: self.now_s)
         self.store = KafkaLogStore(self.client, TOPICS, self.cluster, node_id)
         self.directory = KafkaDirectory(self.cluster, self.store, lease_s=LEASE_S, heartbeat_s=1.0)
+        self.documents = KafkaDocuments(self.client, TOPICS, self.cluster)
 
     @classmethod
     async def open(cls, kafka: MemoryCluster, node_id: int = 1, *, timeout_s: float = 5.0) -> MemoryClusterNode:

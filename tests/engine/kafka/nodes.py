@@ -12,6 +12,8 @@ from coordinator.engine.kafka.client import KafkaClient
 from coordinator.engine.kafka.cluster_topic import ClusterTopic
 from coordinator.engine.kafka.connection import BrokerConnection
 from coordinator.engine.kafka.directory import KafkaDirectory
+from coordinator.engine.kafka.document_records import DOCUMENT
+from coordinator.engine.kafka.documents import KafkaDocuments
 from coordinator.engine.kafka.store import KafkaLogStore
 from coordinator.engine.kafka.topics import EngineTopics
 from coordinator.membership.directory import ExpiredError
@@ -46,7 +48,7 @@ class KafkaNodes(StoreWorld):
         self.now_s = 0.0
         self._silent: set[int] = set()
 
-    async def open(self, node_id: int) -> tuple[KafkaLogStore, KafkaDirectory]:
+    async def open(self, node_id: int) -> tuple[KafkaLogStore, KafkaDirectory, KafkaDocuments]:
         if node_id not in self.proxies:
             self.proxies[node_id] = await TcpProxy("127.0.0.1", self.topic.port).start()
         proxy = self.proxies[node_id]
@@ -62,7 +64,8 @@ class KafkaNodes(StoreWorld):
         await cluster.catch_up()
         cluster.clock = lambda: self.now_s
         store = KafkaLogStore(client, self.topic.topics, cluster, node_id)
-        return store, KafkaDirectory(cluster, store, lease_s=LEASE_S, heartbeat_s=HEARTBEAT_S)
+        directory = KafkaDirectory(cluster, store, lease_s=LEASE_S, heartbeat_s=HEARTBEAT_S)
+        return store, directory, KafkaDocuments(client, self.topic.topics, cluster)
 
     async def silence(self, node_id: int) -> None:
         await self._renew_all_but(node_id)
@@ -78,6 +81,9 @@ class KafkaNodes(StoreWorld):
 
     async def lose_next_outcome(self, node_id: int, *, applied: bool) -> None:
         self.proxies[node_id].cut_at(MARKER, applied=applied)
+
+    async def lose_next_change(self, node_id: int, name: str, text: str, *, applied: bool) -> None:
+        self.proxies[node_id].cut_at(f"{DOCUMENT}/{name}/".encode(), applied=applied)
 
     async def close(self) -> None:
         await super().close()

@@ -17,6 +17,7 @@ from coordinator.core.cluster import ClusterNode
 from coordinator.core.live_cluster import ClusterMap
 from coordinator.engine.postgres.opening import open_postgres
 from coordinator.membership.directory import NodeDirectory
+from coordinator.storage.documents.shared import SharedDocuments
 from coordinator.storage.log.segment import Entry
 from coordinator.storage.log_store import AppendDurable, AppendOutcome, AppendUnknown, Claim, LogStore
 from tests.support.log_store_kit import entry
@@ -33,6 +34,7 @@ class DatabaseNode:
     id: int
     store: LogStore
     directory: NodeDirectory
+    documents: SharedDocuments
     incarnation: str = ""
 
     async def announce(self) -> None:
@@ -64,6 +66,7 @@ class DatabaseNode:
         return await self.directory.renew()
 
     async def close(self) -> None:
+        await self.documents.close()
         await self.store.close()
         await self.directory.close()
 
@@ -119,7 +122,7 @@ class Database:
     ) -> DatabaseNode:
         number = next(self._ids) if node_id is None else node_id
         engine = await open_postgres(config or self.config(), number, clock=clock)
-        node = DatabaseNode(number, engine.store, engine.directory)
+        node = DatabaseNode(number, *engine)
         self.opened.append(node)
         return node
 

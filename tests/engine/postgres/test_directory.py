@@ -130,7 +130,7 @@ async def test_appends_and_loads_do_not_delay_renewals(database: Database) -> No
     node = await database.node()
     claim = await node.store.claim(0, 0)
     await node.fill(claim, 1)
-    sessions = node.store._appends, node.store._work  # type: ignore[attr-defined]
+    sessions = node.store._appends, node.store.work  # type: ignore[attr-defined]
     busy = [asyncio.ensure_future(session.fetch("SELECT pg_sleep(4)")) for session in sessions]
     await asyncio.sleep(0)
     assert node.id in (await node.map()).nodes

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.engine.postgres.directory import DOCUMENT_BY
 from coordinator.membership.directory import ExpiredError, NodeDirectory
+from coordinator.storage.documents.shared import SharedDocuments
 from coordinator.storage.log_store import LogStore
 from tests.engine.postgres.database import MARKER, Database
 from tests.support.log_store_kit import ClaimRaceRules, DirectoryRules, LogStoreRules, StoreWorld
 from tests.support.postgres import PostgresServer
+from tests.support.shared_documents_kit import SharedDocumentsRules
 from tests.support.tcp_proxy import TcpProxy
 
 pytestmark = pytest.mark.integration
@@ -33,12 +36,12 @@ class PostgresWorld(StoreWorld):
         self._proxies: dict[int, TcpProxy] = {}
         self._now_s = 0.0
 
-    async def open(self, node_id: int) -> tuple[LogStore, NodeDirectory | None]:
+    async def open(self, node_id: int) -> tuple[LogStore, NodeDirectory | None, SharedDocuments | None]:
         if node_id not in self._proxies:
             self._proxies[node_id] = await self._database.proxy()
         config = self._database.config(self._proxies[node_id].port, cluster_lease_ms=LEASE_MS)
         opened = await self._database.unannounced(config, node_id, clock=lambda: self._now_s)
-        return opened.store, opened.directory
+        return opened.store, opened.directory, opened.documents
 
     async def silence(self, node_id: int) -> None:
         """Let time pass for the clocks of the nodes and of the database."""
@@ -55,6 +58,9 @@ class PostgresWorld(StoreWorld):
 
     async def lose_next_outcome(self, node_id: int, *, applied: bool) -> None:
         self._proxies[node_id].cut_at(MARKER, applied=applied)
+
+    async def lose_next_change(self, node_id: int, name: str, text: str, *, applied: bool) -> None:
+        self._proxies[node_id].cut_at(f"{DOCUMENT_BY}{node_id}".encode(), applied=applied)
 
 
 @pytest.fixture
@@ -75,4 +81,8 @@ class TestPostgresRaces(ClaimRaceRules):
 
 
 class TestPostgresDirectory(DirectoryRules):
+    pass
+
+
+class TestPostgresDocuments(SharedDocumentsRules):
     pass

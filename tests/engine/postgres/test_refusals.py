@@ -183,5 +183,5 @@ async def test_synchronous_commit_is_on_whatever_the_database_says(database: Dat
     database.server.sql(f"ALTER DATABASE {database.name} SET synchronous_commit = off")
     node = await database.node(database.config(query="?synchronous_commit=off"))
     await node.fill(await node.store.claim(0, 0), 1)
-    for session in (node.store._appends, node.store._work, node.directory._session):  # type: ignore[attr-defined]
+    for session in (node.store._appends, node.store.work, node.directory._session):  # type: ignore[attr-defined]
         assert (await session.fetch("SHOW synchronous_commit"))[0][0] == "on"

@@ -53,3 +53,8 @@ def test_locks_of_two_clusters_are_apart() -> None:
     other = read_settings(Config(log_engine="postgresql://db/kgc", cluster_id="Prod-2"), 7)
     assert one.lock_class != other.lock_class
     assert one.lock_class == settings("postgresql://other/kgc").lock_class
+
+
+def test_a_file_of_kafka_settings_is_refused() -> None:
+    with pytest.raises(LogStoreError, match=r"log\.engine\.config\.file is for a log\.engine on Kafka; remove it"):
+        read_settings(Config(log_engine="postgresql://db/kgc", log_engine_config_file="client.properties"), 7)

@@ -44,7 +44,7 @@ def check(data: bytes) -> None:
         assert str(error)
         return
     assert config.listen_address.port < 65536
-    assert config.node_addresses is not None and config.worker_port_list is not None
+    assert config.node_addresses is not None and config.worker_ports_of("PLAINTEXT") is not None
     assert config.preloaded_topics is not None and config.http_address is not ...
 
 

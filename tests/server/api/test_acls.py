@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -77,7 +78,7 @@ class FakeNode:
     def send(self, request: Any, version: int = 3) -> asyncio.Future[Any]:
         """Have a request handled, by way of its bytes."""
         key = codec.api_key_of(request)
-        ticket = Ticket(None, api_key=int(key), version=version)
+        ticket = Ticket(SimpleNamespace(principal="User:admin"), api_key=int(key), version=version)
         self._answers[ticket] = asyncio.get_running_loop().create_future()
         decoded = codec.decode_request(key, version, codec.encode_request(request, version), 0)
         HANDLERS[key].handle(cast(Node, self), decoded, ticket, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -51,7 +52,7 @@ class FakeNode:
     async def send(self, request: Any, version: int = 1) -> Any:
         """Have a request handled, by way of its bytes, and its answer read by way of those."""
         key = codec.api_key_of(request)
-        ticket = Ticket(api_key=int(key))
+        ticket = Ticket(SimpleNamespace(principal="User:admin"), api_key=int(key))
         self._answers[ticket] = asyncio.get_running_loop().create_future()
         decoded = codec.decode_request(key, version, codec.encode_request(request, version), 0)
         api = HANDLERS[key]
