@@ -16,7 +16,14 @@ from typing import Any, Final, NamedTuple
 
 from coordinator.config.environment import variable_of
 from coordinator.config.key import key as _key
-from coordinator.config.listeners import Endpoint, check_advertised, check_listeners, listeners_of, parse_listeners
+from coordinator.config.listeners import (
+    PLAINTEXT,
+    Endpoint,
+    check_advertised,
+    check_listeners,
+    listeners_of,
+    parse_listeners,
+)
 from coordinator.config.security import SecurityConfig, parse_authorizer
 from coordinator.config.values import (
     FILES,
@@ -750,6 +757,11 @@ class Config(SecurityConfig):
     def advertised_address(self) -> Address | None:
         """The advertised address of the first listener; None to advertise the bound address."""
         return self.advertised_addresses.get(next(iter(parse_listeners(self.listeners))))
+
+    @property
+    def is_secured(self) -> bool:
+        """True if clients of a listener need TLS, a login or rights."""
+        return self.has_authorizer or any(each.protocol != PLAINTEXT for each in self.client_listeners)
 
     @property
     def has_node_logins(self) -> bool:

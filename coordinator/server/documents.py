@@ -128,10 +128,15 @@ class Documents:
                 for store in self.all():
                     await store.refresh()
                 failure = ""
-            except (LogStoreError, DocumentStoreError) as error:
+            except Exception as error:  # of any kind: nothing else would ask again
+                is_known = isinstance(error, LogStoreError | DocumentStoreError)
                 if str(error) != failure:
                     failure = str(error)
-                    LOG.warning("users, access rules and quotas stay as they are reason=%s", failure)
+                    LOG.warning(
+                        "users, access rules and quotas stay as they are reason=%s",
+                        failure,
+                        exc_info=None if is_known else error,
+                    )
 
     async def close(self) -> None:
         """Ask the shared store no more."""

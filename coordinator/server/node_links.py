@@ -27,25 +27,22 @@ WATCHER: Final = "node-watch"  # the client id
 
 
 class Way(NamedTuple):
-    """The way to one node. `address`: None, if it is that of the `ClusterNode`."""
+    """The way to one node. `address`: None, if it is that of the `ClusterNode`. `tls`: the settings of its listener."""
 
     address: Address | None = None
     login: Login | None = None
+    tls: Config | None = None
 
 
 USUAL: Final = Way()
 
 
 class NodeLinks:
-    """Opens connections to nodes. `ways`: by node id, for those that are not reached in the `usual` way.
+    """Opens connections to nodes. `ways`: by node id, for those that are not reached in the `usual` way."""
 
-    `tls`: the settings of the listener for nodes, if it has TLS; only the usual way has it.
-    """
-
-    def __init__(self, usual: Way = USUAL, ways: Mapping[int, Way] | None = None, tls: Config | None = None) -> None:
+    def __init__(self, usual: Way = USUAL, ways: Mapping[int, Way] | None = None) -> None:
         self._usual = usual
         self._ways: dict[int, Way] = dict(ways or {})
-        self._tls = tls
 
     @property
     def has_ways(self) -> bool:
@@ -68,7 +65,7 @@ class NodeLinks:
         """
         way = self.way_to(node.id)
         host, port = address or way.address or (node.host, node.port)
-        context = await self._context() if self._tls is not None and way.login == self._usual.login else None
+        context = None if way.tls is None else await _context(way.tls)
         name = None if context is None else (way.address or node).host
         return await PeerConnection.connect(
             node._replace(host=host, port=port), client_id, way.login, tls=context, tls_name=name, within_s=within_s
@@ -81,17 +78,17 @@ class NodeLinks:
         except LinkError as error:
             raise ConnectionError(str(error)) from None
 
-    async def _context(self) -> ssl.SSLContext:
-        from coordinator.security.tls import client_context  # late: most nodes connect without TLS
-        from coordinator.security.tls_listener import tls_settings
-        from coordinator.security.tls_settings import TlsError
 
-        assert self._tls is not None
-        make = partial(client_context, tls_settings(self._tls), self._tls.ssl_endpoint_identification_algorithm)
-        try:
-            return await asyncio.get_running_loop().run_in_executor(None, make)
-        except TlsError as error:
-            raise LinkError(str(error)) from None
+async def _context(config: Config) -> ssl.SSLContext:
+    from coordinator.security.tls import client_context  # late: most nodes connect without TLS
+    from coordinator.security.tls_listener import tls_settings
+    from coordinator.security.tls_settings import TlsError
+
+    make = partial(client_context, tls_settings(config), config.ssl_endpoint_identification_algorithm)
+    try:
+        return await asyncio.get_running_loop().run_in_executor(None, make)
+    except TlsError as error:
+        raise LinkError(str(error)) from None
 
 
 def links_of(config: Config) -> NodeLinks:
@@ -100,11 +97,9 @@ def links_of(config: Config) -> NodeLinks:
         return NodeLinks()
     link = config.inter_broker_listener
     own = config.of_listener(link.name)
-    usual = Way(None, _login(config, own, link.name) if link.has_sasl else None)
-    ways = {}
-    if not config.is_first_listener(link.name):
-        ways = {node_id: Way(address, usual.login) for node_id, address in config.node_addresses_of(link.name).items()}
-    return NodeLinks(usual, ways, own if link.has_tls else None)
+    usual = Way(None, _login(config, own, link.name) if link.has_sasl else None, own if link.has_tls else None)
+    addresses = {} if config.is_first_listener(link.name) else config.node_addresses_of(link.name)
+    return NodeLinks(usual, {node_id: usual._replace(address=address) for node_id, address in addresses.items()})
 
 
 def _login(config: Config, own: Config, listener: str) -> Login:

@@ -20,7 +20,7 @@ class Supervised(NamedTuple):
 
     listeners: Sequence[socket.socket] = ()
     http_address: str = ""
-    internal: InternalListener | None = None  # None: the first listener is open to all
+    internal: InternalListener | None = None  # None: there is none
     internal_addresses: Mapping[int, Address] = {}  # of all workers, by node id
     documents_dir: Path | None = None  # of users, access rules and quotas; None: the data directory
 

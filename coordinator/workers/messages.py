@@ -37,7 +37,7 @@ class WorkerOrder:
     log_level: str
     documents_dir: str  # of users, access rules and quotas
     http_address: str = ""  # of the supervisor; empty: there is none
-    internal: InternalOrder | None = None  # None: the first listener is open to all
+    internal: InternalOrder | None = None  # None: all listeners are open to all
 
     @property
     def descriptors(self) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """The sockets of all workers, and the settings that tell each worker where the others are.
 
-A worker has a port of its own on each listener: consecutive ones, or those of worker.ports. Where clients need TLS, a
-login or rights, the workers connect to each other over internal listeners.
+A worker has a port of its own on each listener: consecutive ones, or those of worker.ports. Where clients of a listener
+need TLS, a login or rights, the workers connect to each other over internal listeners.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from coordinator.config.values import Address
 from coordinator.server.internal_listener import bind_internal, new_secret
-from coordinator.server.listening import needs_internal
 from coordinator.server.startup import bind, told_host
 from coordinator.workers.messages import InternalOrder
 
@@ -46,7 +45,7 @@ class WorkerSockets:
         try:
             for listener in config.client_listeners:
                 self._bind(listener)
-            if needs_internal(config):
+            if config.is_secured:
                 for _ in self.node_ids:
                     self._internal.append(bind_internal())
         except BaseException:
@@ -91,7 +90,7 @@ class WorkerSockets:
         return tuple(each.sockets[number].fileno() for each in self._listeners)
 
     def internal_of(self, number: int) -> InternalOrder | None:
-        """Return the internal listener of a worker; None if the first listener is open to all."""
+        """Return the internal listener of a worker; None if all listeners are open to all."""
         if not self._internal:
             return None
         addresses = {node: str(_address(each)) for node, each in zip(self.node_ids, self._internal, strict=True)}

@@ -55,15 +55,15 @@ async def test_tls_checks_the_authority_and_the_name(
     secured: Secured, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     settings = f"listeners=SSL://:1\nssl.keystore.location={secured.server.pem}\nssl.truststore.location="
-    async with await NodeLinks(tls=load(f"{settings}{secured.authority.pem}")).connect(
+    async with await NodeLinks(Way(tls=load(f"{settings}{secured.authority.pem}"))).connect(
         node(secured, "SSL"), "test"
     ) as peer:
         assert (await peer.call(MetadataRequest(topics=[]), 9, within_s=10.0)).brokers
     other = Authority(tmp_path_factory.mktemp("other"))
     with pytest.raises(LinkError, match=r"is not trusted here .*; set ssl\.truststore\.location of the listener"):
-        await NodeLinks(tls=load(f"{settings}{other.pem}")).connect(node(secured, "SSL"), "test")
+        await NodeLinks(Way(tls=load(f"{settings}{other.pem}"))).connect(node(secured, "SSL"), "test")
     with pytest.raises(LinkError, match="does not speak TLS as expected"):
-        await NodeLinks(tls=load(f"{settings}{other.pem}")).connect(node(secured, "PLAIN"), "test")
+        await NodeLinks(Way(tls=load(f"{settings}{other.pem}"))).connect(node(secured, "PLAIN"), "test")
 
 
 @pytest.mark.parametrize(

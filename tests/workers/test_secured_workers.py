@@ -7,7 +7,7 @@ import re
 import signal
 import ssl
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,7 +36,7 @@ TOPIC, PARTITIONS = "orders", 4
 class SecuredWorkers(Daemon):
     """A daemon with workers, a listener with TLS and logins, and one in plaintext for administration."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, others: Mapping[str, str] | None = None) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.authority = Authority(directory)
         secure, plain = free_ports(WORKERS), free_ports(WORKERS)
@@ -52,6 +52,7 @@ class SecuredWorkers(Daemon):
             "listener.name.local.worker.ports": ",".join(map(str, plain)),
             "http.token": "of the console",
             "group.initial.rebalance.delay.ms": "0",
+            **(others or {}),
         }
         file = directory / "server.properties"
         file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
@@ -165,3 +166,21 @@ async def test_the_internal_listeners_need_the_secret_of_the_daemon(daemon: Secu
     async with await Wire.connect(port) as wire:
         with pytest.raises(ConnectionEnded):
             await wire.send(MetadataRequest(topics=[]), 9)
+
+
+async def test_workers_share_users_also_where_the_first_listener_is_open(tmp_path: Path) -> None:
+    settings = {"authorizer.class.name": "", "listener.security.protocol.map": "SECURE:PLAINTEXT,LOCAL:SASL_PLAINTEXT"}
+    removed = AlterUserScramCredentialsRequest(deletions=[ScramCredentialDeletion(ALICE, SCRAM_SHA_256.type)])
+    with SecuredWorkers(tmp_path, settings) as daemon:
+        async with await Wire.connect(daemon.secure[2]) as wire:
+            answer = await wire.send(removed, 0)
+        assert [each.error_code for each in answer.results] == [ErrorCode.NONE]
+
+        async def is_gone() -> bool:
+            try:
+                async with await daemon.wire(1, ALICE, is_plain=True):
+                    return False
+            except LoginError:
+                return True
+
+        await eventually_answered(is_gone, "the first worker has removed the user")
