@@ -79,7 +79,9 @@ class EngineNodes:
         fronts: bool = False,
         environment: Mapping[str, str] | None = None,
         one_by_one: bool = False,
+        http: str = "off",
     ) -> None:
+        self._http = http
         self._environment = environment
         self._one_by_one = one_by_one
         self._overrides = overrides
@@ -113,6 +115,7 @@ class EngineNodes:
                 overrides=overrides,
                 topics=self._topics,
                 environment=self._environment,
+                http=self._http,
             )
             daemon.port = port
             self.nodes[number] = EngineNode(number, daemon, proxies, front)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,7 @@ from tests.ha.engines import Postgres
 from tests.ha.nodes import EngineNodes
 from tests.ha.proxy import Way
 from tests.support.eventually import eventually_answered, eventually_async
+from tests.support.prometheus import scrape
 from tests.support.secured_cluster import ADMIN, ALICE, MECHANISM, NODE, PASSWORDS, write_users
 from tests.support.wire import ConnectionEnded, Wire
 
@@ -53,7 +55,7 @@ async def nodes(engine: Postgres, tmp_path: Path) -> AsyncIterator[EngineNodes]:
     engine.new_database()
     write_users(tmp_path / "node-1" / "data")  # the node that starts first
     async with EngineNodes(
-        tmp_path, engine, 2, overrides=SETTINGS, environment=ENVIRONMENT, one_by_one=True
+        tmp_path, engine, 2, overrides=SETTINGS, environment=ENVIRONMENT, one_by_one=True, http="127.0.0.1:0"
     ) as running:
         yield running
 
@@ -109,6 +111,16 @@ async def test_what_one_node_is_told_counts_on_all_and_for_a_node_that_comes_lat
 
 async def test_the_nodes_watch_each_other_with_their_logins(nodes: EngineNodes) -> None:
     """A node whose process has ended is declared dead at once, and not after its lease."""
+
+    def logins() -> int:
+        found = re.search(r"http listen=127.0.0.1:(\d+)", nodes.nodes[2].daemon.log_text())
+        assert found
+        counted = re.search(r"^coordinator_successful_authentication_total (\d+)", scrape(int(found[1])), re.MULTILINE)
+        assert counted
+        return int(counted[1])
+
+    await eventually_async(logins, "node 1 has logged in at node 2")
+    await ask(nodes, 1, FindCoordinatorRequest(coordinator_keys=[GROUP]), 4)  # it has the answer to its login by then
     nodes.nodes[2].kill()
     lines = nodes.nodes[1].daemon.log_text
     await eventually_async(lambda: "its process has ended" in lines(), "node 1 has seen that its connection is refused")
