@@ -8,25 +8,23 @@ A login that ends is repeated before the next request once most of its time is o
 from __future__ import annotations
 
 import asyncio
-import secrets
 import ssl
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
+from protocol.api_keys import ApiKey
 from protocol.client import ClientConnection
+from protocol.codec import api_key_of
 from protocol.errors import ProtocolError, ResponseMismatchError
-from protocol.messages.sasl_handshake import SaslHandshakeRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from coordinator.core.cluster import ClusterNode
 
 CONNECT_S: Final = 2.0
 USED_OF_LOGIN: Final = 0.85  # as in Kafka's SaslClientAuthenticator
 WAIT_OF_LOGIN: Final = 0.12  # so that a request that waits is answered before the login ends
-NONCE_BYTES: Final = 24
 MAX_ANSWER_BYTES: Final = 64 << 20
 _READ_BYTES: Final = 1 << 16
+_VERSIONS: Final = {ApiKey.SASL_HANDSHAKE: 1, ApiKey.SASL_AUTHENTICATE: 2}
 
 
 class LinkError(Exception):
@@ -95,22 +93,19 @@ class PeerConnection:
         return peer
 
     async def _log_in(self, login: Login, within_s: float) -> None:
-        from coordinator.security.sasl_client import LoginError, log_in  # late: most nodes log in nowhere
+        from coordinator.security.async_login import log_in_by  # late: most nodes log in nowhere
+        from coordinator.security.sasl_client import LoginError
+
+        async def call(request: Any) -> Any:
+            return await self._exchange(request, _VERSIONS[api_key_of(request)], within_s)
 
         loop = asyncio.get_running_loop()
-        steps = log_in(*login, nonce=secrets.token_urlsafe(NONCE_BYTES))
-        answer: Any = None
+        began_s = loop.time()
         try:
-            while True:
-                request = await loop.run_in_executor(None, _next_step, steps, answer)  # deriving a key takes long
-                if isinstance(request, int):
-                    self._login_s = request / 1000
-                    self.next_login_s = loop.time() + self._login_s * USED_OF_LOGIN
-                    return
-                version = 1 if isinstance(request, SaslHandshakeRequest) else 2
-                answer = await self._exchange(request, version, within_s)
+            self._login_s = await log_in_by(call, *login) / 1000
         except LoginError as error:
             raise LinkError(f"{self.node} refuses the login of this node: {error}") from None
+        self.next_login_s = began_s + self._login_s * USED_OF_LOGIN
 
     def longest_wait_ms(self, most_ms: int) -> int:
         """Return for how long one request may wait at the other end, at most `most_ms`."""
@@ -161,11 +156,3 @@ class PeerConnection:
         except ProtocolError as error:
             raise LinkError(f"{self.node} does not answer as a coordinator: {error}") from None
         raise LinkError(f"{self.node} ended the connection without an answer")
-
-
-def _next_step(steps: Generator[Any, Any, int], answer: Any) -> Any:
-    """Return the next request of a login, or at its end for how many ms it is good. Raises LoginError."""
-    try:
-        return steps.send(answer)
-    except StopIteration as end:
-        return end.value

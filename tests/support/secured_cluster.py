@@ -16,6 +16,7 @@ from coordinator.security.scram import BY_NAME, SCRAM_SHA_256, credential_of
 from coordinator.storage.file_names import USERS_NAME
 from tests.support.certificates import Authority
 from tests.support.daemon import Daemon
+from tests.support.eventually import eventually
 from tests.support.nodes import ATTEMPTS, CLUSTER_ID, OFFSETS_PARTITIONS, free_ports
 from tests.support.wire import Wire
 
@@ -23,6 +24,7 @@ ADMIN, NODE, ALICE = "admin", "node", "alice"
 PASSWORDS: Final = {ADMIN: "of the administrator", NODE: "of the nodes", ALICE: "of a client"}
 MECHANISM: Final = SCRAM_SHA_256.name
 ITERATIONS: Final = 4096
+FOLLOWS: Final = f"{USERS_NAME} follows the controller"
 _JAAS: Final = (
     f'org.apache.kafka.common.security.scram.ScramLoginModule required username="{NODE}" password="{PASSWORDS[NODE]}";'
 )
@@ -113,7 +115,7 @@ class SecuredNodes:
         write_users(self.daemons[1].data_dir)
 
     def start(self) -> SecuredNodes:
-        """Start all of them at once, and return when all are ready."""
+        """Start all of them at once, and return when all are ready and have the users of the controller."""
         for _ in range(ATTEMPTS):
             self.prepare()
             for daemon in self.daemons.values():
@@ -127,6 +129,8 @@ class SecuredNodes:
                 if not any("is in use" in daemon.log_text() for daemon in self.daemons.values()):
                     raise
                 continue
+            for daemon in list(self.daemons.values())[1:]:
+                eventually(lambda daemon=daemon: FOLLOWS in daemon.log_text(), "the node has the users")  # type: ignore[misc]
             return self
         raise AssertionError("no free ports found")
 

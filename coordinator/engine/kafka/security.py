@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import math
-import secrets
 import ssl
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from coordinator.config.properties import PropertiesError, parse_properties
 from coordinator.config.values import Address
+from coordinator.security.async_login import Call, log_in_by
 from coordinator.security.client_settings import ClientSecurity, ClientSettingsError, client_security
-from coordinator.security.sasl_client import LoginError, Requests, log_in
+from coordinator.security.sasl_client import LoginError
 from coordinator.security.tls import client_context
 from coordinator.security.tls_settings import TlsError
 from coordinator.storage.log_store import LogStoreError
-
-Call = Callable[[Any], Awaitable[Any]]
 
 FILE_KEY: Final = "log.engine.config.file"
 USABLE_PART: Final = 0.85  # of the lifetime of a session; a request must arrive within the rest
@@ -63,16 +60,12 @@ class BrokerSecurity(NamedTuple):
         loop = asyncio.get_running_loop()
         settings = self.settings
         secret = await asyncio.to_thread(self._secret) if settings.token_file else settings.password
-        steps = log_in(settings.mechanism, settings.username, secret, secrets.token_urlsafe())
-        response: Any = None
-        sent_s = loop.time()
+        began_s = loop.time()
         try:
-            while not isinstance(step := await asyncio.to_thread(_next_step, steps, response), int):
-                sent_s = loop.time()
-                response = await call(step)
+            lifetime_ms = await log_in_by(call, settings.mechanism, settings.username, secret)
         except LoginError as error:
             raise BrokerLoginError(f"{error} ({self.source})") from None
-        return sent_s + USABLE_PART * step / 1000 if step > 0 else math.inf
+        return began_s + USABLE_PART * lifetime_ms / 1000 if lifetime_ms > 0 else math.inf
 
     def _secret(self) -> str:
         """Return the token that is in the file now."""
@@ -103,14 +96,6 @@ class BrokerSecurity(NamedTuple):
             f"the certificate of {address} is not trusted ({reason}); in {self.source}, set ssl.truststore.location "
             "to the authority that signed it"
         )
-
-
-def _next_step(steps: Requests, response: Any) -> Any:
-    """Return the next request of a login, or at its end the lifetime of the session in ms. Blocks."""
-    try:
-        return steps.send(response)
-    except StopIteration as end:
-        return end.value
 
 
 def read_security(file: str) -> BrokerSecurity:

@@ -14,11 +14,11 @@ import pytest
 
 from coordinator.config.config import Config
 from coordinator.config.values import Address
-from coordinator.engine.kafka import security as security_module
 from coordinator.engine.kafka.client import REFUSED_LOGIN_S, KafkaClient
 from coordinator.engine.kafka.connection import BrokerConnectError, BrokerConnection
 from coordinator.engine.kafka.opening import open_kafka
 from coordinator.engine.kafka.security import BrokerSecurity, read_security
+from coordinator.security import async_login
 from coordinator.security.sasl_client import log_in
 from coordinator.storage.log_store import LogStoreError
 from protocol.messages.metadata import MetadataRequest
@@ -108,7 +108,7 @@ async def test_each_step_of_a_login_is_taken_beside_the_event_loop(
             except StopIteration as end:
                 return end.value
 
-    monkeypatch.setattr(security_module, "log_in", noted)
+    monkeypatch.setattr(async_login, "log_in", noted)
     broker = await started("PLAIN")
     (await BrokerConnection.connect(broker.address, read_security(settings(tmp_path)))).close()
     assert len(threads) == 3
