@@ -14,7 +14,7 @@ from tests.support.spark import spark as spark  # a fixture: one session for all
 settings.register_profile("quick", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # The same examples each time: what CI says of a commit depends on the commit alone. New ones are found by the others.
 settings.register_profile("deep", settings.get_profile("quick"), max_examples=80, derandomize=True)
-settings.register_profile("brief", settings.get_profile("quick"), derandomize=True)
+settings.register_profile("brief", settings.get_profile("quick"), max_examples=15, derandomize=True)
 settings.register_profile("hunt", settings.get_profile("quick"), max_examples=3_000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
@@ -35,11 +35,19 @@ LONGEST_FIRST = (
     "compaction/test_swap_power.py",
     "compaction/test_spark_compact.py",
     "history/test_spark_extract.py",
+    "storage/log/test_durability.py",
+    "compaction/test_spark_elsewhere.py",
+    "storage/log/test_swap_world.py",
+    "observe/test_observer.py",
+    "torture/test_torture.py",
     "spark/test_spark_source.py",
     "cluster/test_away.py",
     "docs/test_readme.py",
     "docs/test_tutorial.py",
     "integration/test_bench.py",
+    "cluster/test_secured_cluster.py",
+    "testing/test_secured.py",
+    "docs/test_secure_page.py",
 )
 
 

@@ -59,6 +59,8 @@ def largest(shape: Shape, elements: int, fill: Fill | None = None, *, is_answer:
     message = declared_classes(shape.key)[is_answer]()
     _fill(message, 0, shape.version, fill or {}, shape.path[0])
     outer = len(shape.path) - 1
+    if field_specs(type(message))[shape.path[0]].tag is not None:
+        outer += 1  # a tag counts as an element
     last = elements - outer
     if shape.is_spread:
         surplus = elements - (outer - 1)

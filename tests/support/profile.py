@@ -5,4 +5,5 @@ from __future__ import annotations
 import os
 from typing import Final
 
-DEEP: Final = os.environ.get("HYPOTHESIS_PROFILE") in ("deep", "hunt")
+HUNT: Final = os.environ.get("HYPOTHESIS_PROFILE") == "hunt"
+DEEP: Final = HUNT or os.environ.get("HYPOTHESIS_PROFILE") == "deep"

@@ -15,9 +15,9 @@ from coordinator.storage.log.flusher import Flusher, _Lane, _Outcome, _Round
 from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.log.segment import Entry, Segment
 from tests.storage.log.crash_world import BrokenPromiseError, run_world
-from tests.support.profile import DEEP
+from tests.support.profile import DEEP, HUNT
 
-RUNS = 1500 if DEEP else 80
+RUNS = 1500 if HUNT else 600 if DEEP else 80
 MUTANT_RUNS = 600  # a run that catches the mutant ends the search
 
 

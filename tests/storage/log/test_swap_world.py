@@ -26,9 +26,9 @@ from coordinator.storage.log.staging import Replaced, StagedFile, SwapRefusedErr
 from tests.storage.log.batches import bytes_of, fill
 from tests.storage.log.crash_world import DATA, NAMES, STEPS, BrokenPromiseError, CrashWorld, _end
 from tests.support.manual_loop import settle
-from tests.support.profile import DEEP
+from tests.support.profile import DEEP, HUNT
 
-RUNS = 1500 if DEEP else 80
+RUNS = 1500 if HUNT else 600 if DEEP else 80
 
 
 @dataclass(slots=True)
