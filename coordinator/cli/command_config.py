@@ -75,7 +75,11 @@ class CommandConfig:
         security = self._security
         if not security.has_sasl:
             return
-        steps = log_in(security.mechanism, security.username, self._secret(), secrets.token_urlsafe())
+        try:
+            secret = security.secret()
+        except ClientSettingsError as error:
+            raise CliError(f"{self._path}: {error}") from None
+        steps = log_in(security.mechanism, security.username, secret, secrets.token_urlsafe())
         response: object = None
         try:
             with suppress(StopIteration):
@@ -83,19 +87,6 @@ class CommandConfig:
                     response = connection.call(steps.send(response), object)
         except LoginError as error:
             raise CliError(f"cannot log in to {connection.address} by {self._path}: {error}") from None
-
-    def _secret(self) -> str:
-        """Return the password, or the token that is in the file now."""
-        file = self._security.token_file
-        if not file:
-            return self._security.password
-        try:
-            return Path(file).read_text(encoding="ascii").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise CliError(
-                f"{self._path}: the token in {file} cannot be read ({_reason(error)}); correct the path or its "
-                "permissions"
-            ) from None
 
 
 def _reason(error: OSError | UnicodeDecodeError) -> str:

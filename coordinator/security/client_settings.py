@@ -7,6 +7,7 @@ not looked at, because `sasl.mechanism` decides. Source: Kafka's `CommonClientCo
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -62,6 +63,18 @@ class ClientSecurity(NamedTuple):
     @property
     def has_sasl(self) -> bool:
         return self.protocol.startswith("SASL_")
+
+    def secret(self) -> str:
+        """Return the password, or the token that is in its file now. Blocks. Raises ClientSettingsError."""
+        if not self.token_file:
+            return self.password
+        try:
+            return Path(self.token_file).read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = "it is not text" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
+            raise ClientSettingsError(
+                f"the token in {self.token_file} cannot be read ({reason}); correct the path or its permissions"
+            ) from None
 
     def __repr__(self) -> str:
         """Return a text without passwords."""

@@ -27,10 +27,9 @@ class ConsoleEntrance:
         from coordinator.server.internal_listener import (  # late: rarely needed
             InternalListener,
             bind_internal,
-            login_of,
-            new_secret,
+            new_login,
         )
 
-        opened = InternalListener(bind_internal(), login_of(new_secret()))
+        opened = InternalListener(bind_internal(), new_login())
         self.links.reach(self._node_id, Way(opened.address, opened.login))
         return opened

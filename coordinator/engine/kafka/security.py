@@ -59,24 +59,13 @@ class BrokerSecurity(NamedTuple):
             return math.inf
         loop = asyncio.get_running_loop()
         settings = self.settings
-        secret = await asyncio.to_thread(self._secret) if settings.token_file else settings.password
-        began_s = loop.time()
         try:
+            secret = await asyncio.to_thread(settings.secret)
+            began_s = loop.time()
             lifetime_ms = await log_in_by(call, settings.mechanism, settings.username, secret)
-        except LoginError as error:
+        except (ClientSettingsError, LoginError) as error:
             raise BrokerLoginError(f"{error} ({self.source})") from None
         return began_s + USABLE_PART * lifetime_ms / 1000 if lifetime_ms > 0 else math.inf
-
-    def _secret(self) -> str:
-        """Return the token that is in the file now."""
-        file = self.settings.token_file
-        try:
-            return Path(file).read_text(encoding="ascii").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise BrokerLoginError(
-                f"the token in {file} cannot be read ({_reason(error)}); correct the path in {self.source}, or the "
-                "permissions of the token"
-            ) from None
 
     def handshake_problem(self, address: Address, error: ssl.SSLError) -> str:
         """Return the reason why there is no connection with TLS as a sentence."""

@@ -125,7 +125,7 @@ async def test_the_token_is_read_again_for_each_connection(started: Started, tmp
         (await BrokerConnection.connect(broker.address, security)).close()
     assert broker.tokens == [f"n,,\x01auth=Bearer {token}\x01\x01".encode() for token in ("first", "second")]
     (tmp_path / "token").unlink()
-    with pytest.raises(BrokerConnectError, match=r"the token in .* cannot be read .*correct the path in log\.engine"):
+    with pytest.raises(BrokerConnectError, match=r"the token in .* cannot be read .*its permissions \(log\.engine"):
         await BrokerConnection.connect(broker.address, security)
 
 
