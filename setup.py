@@ -24,7 +24,7 @@ PROTOCOL = """
     generated.offset_fetch generated.offsets_log generated.sync_group
 """
 COORDINATOR = """
-    core.* core.purgatory.* core.group.* core.offsets.*
+    core.* core.purgatory.* core.group.* core.consumer_group.* core.consumer_group.assignors.* core.offsets.*
     server.answers server.connection server.connections server.frame_templates
     server.api.handler server.api.join_group server.api.leave_group server.api.offset_commit
     server.api.offset_fetch server.api.sync_group

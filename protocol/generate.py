@@ -31,6 +31,7 @@ PRIMITIVES: Final = (
     "UNENCODABLE",
     "ZERO_UUID",
     "read_tag",
+    "read_tag_count_tail",
     "read_uvarint_tail",
     "skip_tags",
     "unreadable",

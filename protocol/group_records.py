@@ -121,10 +121,10 @@ def decode_record_key(data: bytes) -> RecordKey | None:
     return RecordKey(kind, group, _string(data, position)[0])
 
 
-def encode_record_key(key: RecordKey) -> bytes:
-    """Encode a key."""
-    parts = [key.group.encode()] + ([key.second.encode()] if key.kind in HAS_SECOND else [])
-    return _VERSION.pack(key.kind) + b"".join(_VERSION.pack(len(part)) + part for part in parts)
+def encode_key(kind: RecordKind, group_id: str, second: str = "") -> bytes:
+    """Encode a key. `second` is a member id or a regular expression, for the kinds that have one."""
+    parts = [group_id.encode()] + ([second.encode()] if kind in HAS_SECOND else [])
+    return _VERSION.pack(kind) + b"".join(_VERSION.pack(len(part)) + part for part in parts)
 
 
 def decode_record_value(kind: RecordKind, data: bytes) -> Value:
@@ -138,8 +138,8 @@ def decode_record_value(kind: RecordKind, data: bytes) -> Value:
     return decoders[version](data, 2)  # type: ignore[no-any-return]
 
 
-def encode_record_value(value: Value) -> bytes:
-    """Encode a value, its version first."""
+def encode_value(value: Value) -> bytes:
+    """Encode a value: its version, and its fields in flexible encoding."""
     return _ENCODERS[type(value)][0](value)
 
 

@@ -15,7 +15,7 @@ from protocol.api_keys import ApiKey
 from protocol.codec import is_flexible
 from protocol.errors import DecodeError, UnsupportedVersionError
 from protocol.generated.index import APIS
-from protocol.primitives import TOO_SHORT, read_uvarint, skip_tags
+from protocol.primitives import MOST_TAGS, TOO_SHORT, read_uvarint, skip_tags
 
 MAX_TAGS: Final = 1000  # in a request header; Kafka defines none so far
 _FIXED: Final = struct.Struct(">hhi")
@@ -81,6 +81,8 @@ def decode_response_header(api_key: int, version: int, data: bytes) -> tuple[int
         position = 4
         if _has_tags(api_key, version):
             tags, position = read_uvarint(data, position)
+            if tags > MOST_TAGS:
+                raise DecodeError(f"the response header has {tags} tagged fields, more than {MOST_TAGS}")
             position = skip_tags(data, position, tags)
     except (struct.error, IndexError):
         raise DecodeError(TOO_SHORT) from None

@@ -17,6 +17,7 @@ from protocol.errors import DecodeError, EncodeError
 
 ZERO_UUID: Final = bytes(16)
 TOO_SHORT: Final = "the data ends early"
+MOST_TAGS: Final = 10_000  # in one section, as in Kafka since 4.4
 UNLIMITED: Final = 2**62 - 1  # limit of elements of a request, for tests and tools
 MALFORMED: Final = (IndexError, struct.error)
 UNENCODABLE: Final = (AttributeError, TypeError, struct.error, UnicodeEncodeError)
@@ -72,6 +73,14 @@ def read_uvarint_tail(data: bytes, position: int, first: int) -> tuple[int, int]
                 break
             return value, position
     raise DecodeError("a varint is longer than 32 bits")
+
+
+def read_tag_count_tail(data: bytes, position: int, first: int) -> tuple[int, int]:
+    """Read the rest of the number of fields in a tag section, whose `first` byte is above 127."""
+    count, position = read_uvarint_tail(data, position, first)
+    if count > MOST_TAGS:
+        raise DecodeError(f"a tag section has {count} fields, more than {MOST_TAGS}")
+    return count, position
 
 
 def read_tag(data: bytes, position: int, previous: int) -> tuple[int, int, int]:

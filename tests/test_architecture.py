@@ -100,6 +100,14 @@ PYSPARK = {
 # Pairs of packages that import each other.
 MUTUAL = {
     ("coordinator.core", "coordinator.core.group"): "the core's files use its groups, which use `core.context`",
+    (
+        "coordinator.core",
+        "coordinator.core.consumer_group",
+    ): "the core's files use its groups, which use `core.context`",
+    (
+        "coordinator.core.consumer_group",
+        "coordinator.core.group",
+    ): "lists have both kinds of groups, and one becomes the other",
     ("coordinator.core", "coordinator.core.offsets"): "the core's files use the store, which uses `core.context`",
 }
 

@@ -4,8 +4,9 @@
 * The live log still begins with exactly these inputs, byte for byte, and the next segment begins where they end.
 * Each output is the named file, of sound batches with ascending offsets in its range.
 * Each batch and record of the outputs stands in the inputs, at the same offset, with the same fields (`kept_batch.py`).
-* Outputs and inputs hold the same offsets of open transactions, and the same newest record of every committed offset
-  and group. A daemon compares with its memory (`memory_check.py`), others the inputs (`check_against_inputs`).
+* Outputs and inputs hold the same offsets of open transactions, and the same newest record of every committed offset,
+  group, and key of a KIP-848 group. A daemon compares with its memory (`memory_check.py`), others the inputs
+  (`check_against_inputs`).
 
 A wrong result that passes can at worst keep a superseded record, or remove a tombstone too soon. With numpy, large
 inputs are checked in columns first (`column_check.py`, `column_replay.py`); the standard library suffices.
@@ -295,6 +296,7 @@ def difference(before: Replay, after: Replay) -> str | None:
     return (
         _first_difference("the newest offset", before.offsets, after.offsets)
         or _first_difference("the newest record of the group", before.groups, after.groups)
+        or _first_difference("the newest record of the KIP-848 group", before.consumer, after.consumer)
         or _open_difference(before, after)
     )
 

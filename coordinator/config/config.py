@@ -34,7 +34,9 @@ from coordinator.config.values import (
     check_data_dir,
     check_engine,
     check_http,
+    check_protocols,
     parse_address,
+    parse_names,
     parse_nodes,
     parse_parked_clients,
     parse_ports,
@@ -202,6 +204,41 @@ class Config(SecurityConfig):
         3000, "How long the first rebalance of an empty group waits for more members.", minimum=0
     )
     group_max_size: int = _key(INT32_MAX, "How many members one group may have.", minimum=1)
+    # --- groups of the consumer protocol (KIP-848) ---
+    group_coordinator_rebalance_protocols: str = _key(
+        "classic,consumer",
+        "The group protocols that are served. Without `consumer`, its clients get UNSUPPORTED_VERSION; they do as well "
+        "where topics are off.",
+        check=check_protocols,
+        shape="name,...",
+    )
+    group_consumer_session_timeout_ms: int = _key(
+        45000, "The session timeout of members of the consumer protocol (KIP-848).", minimum=1
+    )
+    group_consumer_heartbeat_interval_ms: int = _key(
+        5000, "How often members of the consumer protocol send a heartbeat while their group is stable.", minimum=1
+    )
+    group_consumer_waiting_heartbeat_interval_ms: int = _key(
+        100,
+        "The heartbeat interval of members that wait for partitions of others. It grows with the time that they wait. "
+        "0, or another group.consumer.heartbeat.interval.ms than the default: the interval is always the same.",
+        ours=True,
+        minimum=0,
+    )
+    group_consumer_max_size: int = _key(
+        INT32_MAX, "How many members one group of the consumer protocol may have.", minimum=1
+    )
+    group_consumer_assignors: str = _key(
+        "uniform,range",
+        "The assignors that members of the consumer protocol may ask for; the first is the default. Names or Kafka's "
+        "class names; others come from the entry points coordinator.assignors.",
+        check=parse_names,
+        shape="name,...",
+    )
+    group_consumer_regex_refresh_interval_ms: int = _key(
+        600000, "How often the regular expressions of subscriptions are resolved again.", minimum=10000
+    )
+    # --- limits of all groups ---
     group_max_metadata_bytes: int = _key(
         8388608,
         "How many bytes of metadata the members of one group may send together, for all their protocols; a join beyond "
@@ -820,6 +857,11 @@ class Config(SecurityConfig):
     @property
     def has_topics(self) -> bool:
         return self.topics_storage == LOCAL or (self.topics_storage == AUTO and not self.is_shared)
+
+    @property
+    def serves_consumer_protocol(self) -> bool:
+        """True if groups of the consumer protocol (KIP-848) are served, which needs a catalogue of topics."""
+        return self.has_topics and "consumer" in parse_names(self.group_coordinator_rebalance_protocols)
 
     @property
     def has_authorizer(self) -> bool:

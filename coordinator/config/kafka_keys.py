@@ -12,7 +12,6 @@ from typing import Final
 KAFKA_PREFIXES: Final = (
     "config.providers.",
     "controller.",
-    "group.consumer.",
     "group.share.",
     "leader.",
     "listener.name.",
@@ -49,8 +48,13 @@ KAFKA_KEYS: Final = frozenset(
     delegation.token.expiry.time.ms delegation.token.master.key delegation.token.max.lifetime.ms
     delegation.token.secret.key delete.records.purgatory.purge.interval.requests delete.topic.enable
     early.start.listeners eligible.leader.replicas.enable fetch.purgatory.purge.interval.requests
-    group.coordinator.append.linger.ms group.coordinator.new.enable group.coordinator.rebalance.protocols
-    group.coordinator.threads host.name initial.broker.registration.timeout.ms inter.broker.protocol.version
+    group.coordinator.append.linger.ms group.coordinator.new.enable group.coordinator.threads
+    group.consumer.assignment.interval.ms group.consumer.assignor.offload.enable
+    group.consumer.max.assignment.interval.ms group.consumer.max.heartbeat.interval.ms
+    group.consumer.max.session.timeout.ms group.consumer.migration.policy
+    group.consumer.min.assignment.interval.ms group.consumer.min.heartbeat.interval.ms
+    group.consumer.min.session.timeout.ms
+    host.name initial.broker.registration.timeout.ms inter.broker.protocol.version
     internal.metadata.delete.delay.millis
     kafka.metrics.polling.interval.secs kafka.metrics.reporters
     log.cleaner.backoff.ms log.cleaner.dedupe.buffer.size log.cleaner.enable log.cleaner.io.buffer.load.factor

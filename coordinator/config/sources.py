@@ -167,6 +167,7 @@ def check_together(config: Config) -> None:
             f"group.min.session.timeout.ms ({config.group_min_session_timeout_ms}) is above "
             f"group.max.session.timeout.ms ({config.group_max_session_timeout_ms}); lower the first or raise the second"
         )
+    _check_consumer_groups(config)
     if config.message_max_bytes > config.socket_request_max_bytes:
         raise ConfigError(
             f"message.max.bytes ({config.message_max_bytes}) is above socket.request.max.bytes "
@@ -200,6 +201,16 @@ def check_together(config: Config) -> None:
         raise ConfigError(
             f"topics.preload asks for {len(wanted)} topics with {sum(wanted.values())} partitions, above max.topics "
             f"({config.max_topics}) or max.partitions ({config.max_partitions}); raise the limit or ask for less"
+        )
+
+
+def _check_consumer_groups(config: Config) -> None:
+    """Raise ConfigError if the times of KIP-848 groups contradict each other."""
+    if config.group_consumer_heartbeat_interval_ms >= config.group_consumer_session_timeout_ms:
+        raise ConfigError(
+            f"group.consumer.heartbeat.interval.ms ({config.group_consumer_heartbeat_interval_ms}) is not below "
+            f"group.consumer.session.timeout.ms ({config.group_consumer_session_timeout_ms}), so each member would be "
+            "removed between two heartbeats; lower the first"
         )
 
 

@@ -34,6 +34,9 @@ class ConfigError(ValueError):
     """A setting that cannot be used. The message is one sentence that says what to do."""
 
 
+GROUP_PROTOCOLS: Final = frozenset({"classic", "consumer", "share", "streams"})  # Kafka's; the last two are not served
+
+
 class Address(NamedTuple):
     host: str
     port: int
@@ -141,6 +144,20 @@ def parse_ports(text: str) -> list[int]:
     if len(set(map(int, entries))) != len(entries):
         raise ConfigError(f"{text!r} has a port twice; each worker has its own")
     return [int(entry) for entry in entries]
+
+
+def parse_names(text: str) -> list[str]:
+    """Return the names of a list in their order. Raises ConfigError if there is none."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise ConfigError("name at least one")
+    return list(dict.fromkeys(names))
+
+
+def check_protocols(text: str) -> None:
+    names = parse_names(text)
+    if "classic" not in names or not set(names) <= GROUP_PROTOCOLS:
+        raise ConfigError(f"{text!r} must be a list of {', '.join(sorted(GROUP_PROTOCOLS))}, with classic among them")
 
 
 def check_http(text: str) -> None:

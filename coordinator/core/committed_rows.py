@@ -5,7 +5,8 @@ offset, a few hundred at a time, so that the event loop can run other work in be
 value that changes meanwhile has a newer record beyond that offset, which the comparison finds in the log. So each row
 is correct when it is yielded, and a missing row has been overwritten or deleted by a durable record.
 
-Offsets of open transactions are not included, because they are not committed.
+Offsets of open transactions are not included, because they are not committed. KIP-848 groups are not either, but their
+offsets are: such a group does not know the log offset of each of its records. Those in quarantine are.
 """
 
 from __future__ import annotations

@@ -20,6 +20,8 @@ from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
+    from coordinator.core.any_group import AnyGroup
+    from coordinator.core.consumer_group.session import MemberTimer, SessionTimer
     from coordinator.core.events.recorder import FlightRecorder
     from coordinator.core.group.counters import Counters
     from coordinator.core.group.group import Group
@@ -46,13 +48,16 @@ class PendingAppend:
     __slots__ = ("deadline_ms", "group", "last_offset", "sequence")
 
     writes_group = False  # True if it consists of the record of its group
-    group: Group | None
+    group: AnyGroup | None
     sequence: int  # 1-based position of the append in its partition
     last_offset: int
     deadline_ms: int  # offsets.commit.timeout.ms after it began
 
     def durable(self, context: Context) -> None:
         """Apply the records, which are on disk, and answer."""
+
+    def undo(self) -> None:
+        """Undo the change in memory, if it was made before the records were durable. Newer appends are undone."""
 
     def failed(self, error: ErrorCode, context: Context) -> None:
         """Undo the change and answer; the log has none of the records. `error` is the log's, not the client's."""
@@ -97,6 +102,12 @@ class Timers(Protocol):
 
     def start_session(self, group: Group, member: Member) -> None:
         """Arm the session timer for `member.session_deadline_ms`."""
+
+    def watch_member(self, timer: SessionTimer | MemberTimer) -> None:
+        """Arm a timer of a member of a KIP-848 group."""
+
+    def member_deadline_moved(self, timer: SessionTimer) -> None:
+        """Arm a timer again whose deadline has moved to an earlier time."""
 
     def hold_sync(self, group: Group, member: Member, ticket: Ticket, context: Context) -> bool:
         """Hold the SyncGroup of a member until the next rebalance, for a while. False: it must be answered now."""
@@ -154,7 +165,7 @@ class Context:
         """Send `response` now."""
         self.replies.append(Reply(ticket, response))
 
-    def append(self, group: Group, records: Records, then: PendingAppend, producer: Producer | None = None) -> None:
+    def append(self, group: AnyGroup, records: Records, then: PendingAppend, producer: Producer | None = None) -> None:
         """Append `records` of `group` to the log; `then` handles the outcome. Offsets are assigned here, in order."""
         then.group = group
         if self.append_to(group.shard, records, then, producer):

@@ -18,6 +18,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.core.committed_rows import Row, committed_rows
+from coordinator.core.consumer_group.describe import (
+    DescribeConsumerGroups,
+)
+from coordinator.core.consumer_group.describe import (
+    refused as consumer_group_refused,
+)
+from coordinator.core.consumer_group.group import ConsumerGroupState
+from coordinator.core.consumer_group.groups import ConsumerGroupHeartbeat, ConsumerGroups
+from coordinator.core.consumer_group.heartbeat import refused as heartbeat_refused
+from coordinator.core.consumer_group.topics import NO_TOPICS
 from coordinator.core.context import Context, InvariantError
 from coordinator.core.effects import Effects, Producer, Ticket
 from coordinator.core.events.model import AnyEvent, Story, shortened
@@ -44,6 +54,7 @@ from coordinator.core.loading import LoadedState, start_sessions
 from coordinator.core.offsets.commit import (
     OFFSET_COMMIT,
     TXN_OFFSET_COMMIT,
+    CommitWithoutEpochs,
     EndTransaction,
     ResponseTypes,
     build_response,
@@ -60,6 +71,7 @@ from coordinator.core.timers import GroupTimers
 from coordinator.core.totals import Totals
 from coordinator.core.work import Steps
 from protocol.error_codes import ErrorCode
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from protocol.messages.describe_groups import DescribeGroupsResponse
 from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -75,6 +87,9 @@ from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
+    from coordinator.core.consumer_group.assignors.interface import ConsumerGroupPartitionAssignor
+    from coordinator.core.consumer_group.group import ConsumerGroup
+    from coordinator.core.consumer_group.topics import TopicsImage
     from coordinator.core.group.group import Group
     from coordinator.core.group.read_twice import TakeReadUpTo
     from coordinator.core.offsets.quarantine import QuarantinedGroup
@@ -104,6 +119,8 @@ class GroupCoordinator:
         on_too_large: Callable[[str, int], None] = lambda group_id, size: None,
         owns: Callable[[int], bool] = lambda partition: True,
         has_lease: bool = False,
+        topics: TopicsImage = NO_TOPICS,
+        assignors: Mapping[str, ConsumerGroupPartitionAssignor] = MappingProxyType({}),
     ) -> None:
         self.is_suspended = False  # the lease of the partitions has ended: no request is answered
         self._suspensions = 0
@@ -131,6 +148,10 @@ class GroupCoordinator:
         self._creating: dict[str, CreateGroup] = {}  # groups whose first record is not durable yet
         self._broken: dict[int, None] = {}
         self._faults: list[str] = []
+        self.consumer_groups = ConsumerGroups(
+            self._registry, self._timers, topics, assignors, is_enabled=config.serves_consumer_protocol
+        )
+        self._topics = topics
         self._handlers = {kind: row.handler(self) for kind, row in _REQUESTS.items()}
 
     # -- the four inputs -----------------------------------------------------------------------------------------
@@ -354,6 +375,7 @@ class GroupCoordinator:
         shard.loaded_at_ms = context.wall_ms
         shard.install(loaded_state.groups, loaded_state.by_state, loaded_state.with_members, loaded_state.offsets)
         start_sessions(shard, self._timers, loaded_state.with_members, context)
+        self.consumer_groups.install(shard, loaded_state.stored, context)
         schedule_scan(shard, self._timers, context)
         forget_topics_of_loaded(shard, self._registry, self._timers, context)
         return self._end(context)
@@ -408,8 +430,20 @@ class GroupCoordinator:
         return self._groups
 
     @property
+    def consumer_group_ids(self) -> dict[str, ConsumerGroup]:
+        """All KIP-848 groups by id. The caller must not change it."""
+        return self._registry.consumer_groups
+
+    def consumer_groups_by_state(self) -> dict[str, int]:
+        """Count the KIP-848 groups by the name of their state."""
+        counts = dict.fromkeys((state.value for state in ConsumerGroupState), 0)
+        for group in list(self._registry.consumer_groups.values()):
+            counts[group.state.value] += 1
+        return counts
+
+    @property
     def group_count(self) -> int:
-        return len(self._groups)
+        return self._registry.group_count
 
     @property
     def groups_by_state(self) -> dict[GroupState, int]:
@@ -532,6 +566,8 @@ class GroupCoordinator:
             join(group, command, ticket, context)
             if not group.is_recorded and (creation := self._creating.get(group_id)) is not None:
                 creation.hold(context)
+        elif group_id in self._registry.consumer_groups and not self.consumer_groups.give_way(group_id, context):
+            context.reply(ticket, join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
         elif request.member_id != "":
             context.reply(ticket, join_error(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
         else:
@@ -599,7 +635,25 @@ class GroupCoordinator:
     def _offset_commit(
         self, request: OffsetCommitRequest | TxnOffsetCommitRequest, ticket: Ticket, context: Context
     ) -> None:
-        commit(self._registry, request, self._topic_check, ticket, context)
+        commit(self._registry, request, self._topic_check, ticket, context, self._topic_id_of)
+
+    def _commit_without_epochs(self, command: CommitWithoutEpochs, ticket: Ticket, context: Context) -> None:
+        request = command.request
+        commit(self._registry, request, self._topic_check, ticket, context, self._topic_id_of, knows_epochs=False)
+
+    def _topic_id_of(self, name: str) -> bytes | None:
+        topic = self._topics.by_name(name)
+        return None if topic is None else topic.topic_id
+
+    def _consumer_heartbeat(self, command: ConsumerGroupHeartbeat, ticket: Ticket, context: Context) -> None:
+        self.consumer_groups.heartbeat(command, ticket, context)
+
+    def _describe_consumer_groups(self, command: DescribeConsumerGroups, ticket: Ticket, context: Context) -> None:
+        self._in_steps(self._describing_consumer_groups(command, ticket, context), command, ticket, context)
+
+    def _describing_consumer_groups(self, command: DescribeConsumerGroups, ticket: Ticket, context: Context) -> Steps:
+        described = yield from self.consumer_groups.describe(command.request)
+        context.reply(ticket, ConsumerGroupDescribeResponse(groups=described))
 
     def _offset_fetch(self, request: OffsetFetchRequest, ticket: Ticket, context: Context) -> None:
         # A lambda, because mypyc makes a reference cycle of a named inner function.
@@ -773,6 +827,23 @@ _REQUESTS: Final[Mapping[type, _RequestRow]] = MappingProxyType(
             lambda core: commit_repeated,
             _group_id,
             lambda command, error: build_response(OFFSET_COMMIT, command.template.outcomes(int(error))),
+        ),
+        CommitWithoutEpochs: _RequestRow(
+            lambda core: core._commit_without_epochs,
+            lambda command: [command.request.group_id],
+            lambda command, error: _commit_error(OFFSET_COMMIT, command.request, error),
+        ),
+        ConsumerGroupHeartbeat: _RequestRow(
+            lambda core: core._consumer_heartbeat,
+            lambda command: [command.request.group_id],
+            lambda _, error: heartbeat_refused(error),
+        ),
+        DescribeConsumerGroups: _RequestRow(
+            lambda core: core._describe_consumer_groups,
+            _no_group,
+            lambda command, error: ConsumerGroupDescribeResponse(
+                groups=[consumer_group_refused(group_id, error) for group_id in command.request.group_ids]
+            ),
         ),
         TxnOffsetCommitRequest: _RequestRow(
             lambda core: core._offset_commit,

@@ -64,7 +64,8 @@ class Ticket:
         client_software: ClientSoftware = UNKNOWN_SOFTWARE,
     ) -> None:
         self.session = session
-        self.amend: Callable[[Any], Any] | None = None  # completes the answer; such a request is never recognised
+        # Completes the answer. Such a request is never recognised, unless nothing but ids of topics is added.
+        self.amend: Callable[[Any], Any] | None = None
         self.api_key = api_key
         self.version = version
         self.correlation_id = correlation_id

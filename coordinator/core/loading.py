@@ -8,22 +8,25 @@ session already. Of the first groups, the load is recorded as an event (LOADS_PA
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from coordinator.core.consumer_group.stored import StoredGroup
 from coordinator.core.events.model import Cause, Trigger
 from coordinator.core.group.group import Group  # at run time, like OffsetStore: a compiled dataclass looks its types up
 from coordinator.core.group.incidents import record_load
 from coordinator.core.group.rebalance import prepare_rebalance
 from coordinator.core.group.session import restart_session
 from coordinator.core.group.state import STABLE, GroupState
-from coordinator.core.offsets.quarantine import Quarantine
+from coordinator.core.offsets.consumer_records import IgnoredRecords
+from coordinator.core.offsets.quarantine import Quarantine, restore
 from coordinator.core.offsets.store import OffsetStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from coordinator.core.context import Context
+    from coordinator.core.offsets.replay import Replay, ReplayedGroup
     from coordinator.core.shard import Shard
     from coordinator.core.timers import GroupTimers
 
@@ -41,10 +44,18 @@ class LoadedState:
     offsets: OffsetStore
     unknown: int  # number of records of unknown kinds
     quarantine: Quarantine
+    stored: list[StoredGroup] = field(default_factory=list)  # the KIP-848 groups, to be built when it is installed
+    ignored: list[IgnoredRecords] = field(default_factory=list)  # a report for the log
 
     @classmethod
     def of(
-        cls, groups: Iterable[Group], offsets: OffsetStore, unknown: int, quarantine: Quarantine | None = None
+        cls,
+        groups: Iterable[Group],
+        offsets: OffsetStore,
+        unknown: int,
+        quarantine: Quarantine | None = None,
+        stored: Iterable[StoredGroup] = (),
+        ignored: Iterable[IgnoredRecords] = (),
     ) -> LoadedState:
         by_id = {group.group_id: group for group in groups}
         with_members = [group for group in by_id.values() if group.members]
@@ -55,7 +66,17 @@ class LoadedState:
             offsets,
             unknown,
             quarantine or Quarantine.empty(),
+            list(stored),
+            list(ignored),
         )
+
+    @classmethod
+    def replayed(
+        cls, found: Iterable[ReplayedGroup], replay: Replay, offsets: OffsetStore, shard: Shard, wall_ms: int
+    ) -> LoadedState:
+        """Decode what `replay.settle` has returned: classic groups and offsets. The replay holds the rest."""
+        groups, quarantine, stored = restore(found, replay, shard, wall_ms)
+        return cls.of(groups, offsets, replay.unknown, quarantine, stored, replay.ignored)
 
 
 def start_sessions(shard: Shard, timers: GroupTimers, groups: list[Group], context: Context) -> None:

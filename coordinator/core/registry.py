@@ -20,6 +20,8 @@ from coordinator.core.totals import Totals
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
+    from coordinator.core.any_group import AnyGroup
+    from coordinator.core.consumer_group.group import ConsumerGroup
     from coordinator.core.context import Context
     from coordinator.core.offsets.deleted_topics import ForgottenTopic
 
@@ -31,6 +33,7 @@ class GroupRegistry:
     """All partitions and groups of one node."""
 
     __slots__ = (
+        "consumer_groups",
         "deleted_topics",
         "groups",
         "groups_by_state",
@@ -45,11 +48,12 @@ class GroupRegistry:
         self.is_down = False  # stopping: all requests are refused
         self.topics_gone = 0  # number of topic deletions; knowledge about topics from before is outdated
         self.deleted_topics: dict[tuple[str, frozenset[int]], ForgottenTopic] = {}  # whose search has not begun yet
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, Group] = {}  # the classic ones
+        self.consumer_groups: dict[str, ConsumerGroup] = {}  # those of KIP-848
         self.groups_by_state: dict[GroupState, int] = dict.fromkeys(GroupState, 0)
         self.totals = Totals()
         self.partitions = [
-            Shard(number, self.groups, self.groups_by_state, self.totals, max_subscribed_topics)
+            Shard(number, self.groups, self.groups_by_state, self.totals, max_subscribed_topics, self.consumer_groups)
             for number in range(partitions)
         ]
         for shard in self.partitions:
@@ -66,6 +70,15 @@ class GroupRegistry:
             return partition_for(group_id, partitions)
 
         self.partition_of = partition_of
+
+    def find(self, group_id: str) -> AnyGroup | None:
+        """Return the classic or KIP-848 group with this id."""
+        group = self.groups.get(group_id)
+        return self.consumer_groups.get(group_id) if group is None else group
+
+    @property
+    def group_count(self) -> int:
+        return len(self.groups) + len(self.consumer_groups)
 
     def shard_of(self, group_id: str) -> Shard:
         group = self.groups.get(group_id)
@@ -92,7 +105,7 @@ class GroupRegistry:
 
     def create(self, group_id: str, context: Context) -> Group | None:
         """Create an Empty group in an active partition; None if max.groups is reached."""
-        if len(self.groups) >= context.config.max_groups:
+        if self.group_count >= context.config.max_groups:
             context.counters.refused_groups += 1
             return None
         shard = self.shard_of(group_id)

@@ -14,7 +14,9 @@ from collections import deque
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
+from coordinator.core.consumer_group.group import ConsumerGroup
 from coordinator.core.context import client_error
+from coordinator.core.group.group import Group
 from coordinator.core.group.parked_heartbeat import Release
 from coordinator.core.group.responses import refuse_parked_join, refuse_parked_sync
 from coordinator.core.group.state import DEAD, GroupState
@@ -26,8 +28,8 @@ from protocol.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from coordinator.core.any_group import AnyGroup
     from coordinator.core.context import Context, PendingAppend
-    from coordinator.core.group.group import Group
     from coordinator.core.purgatory.purgatory import DelayedOperation
     from coordinator.core.work import Steps, Work
 
@@ -61,10 +63,12 @@ class Shard:
     """One partition of the offsets log and its groups."""
 
     __slots__ = (
+        "_all_consumer_groups",
         "_all_groups",
         "_late",
         "append_timeout",
         "appended",
+        "consumer_groups",
         "deleted_topics",
         "failed",
         "groups",
@@ -88,12 +92,14 @@ class Shard:
         groups_by_state: dict[GroupState, int],
         totals: Totals | None = None,
         max_subscribed_topics: int = 50_000,
+        all_consumer_groups: dict[str, ConsumerGroup] | None = None,
     ) -> None:
         self.partition = partition
         self.totals = totals or Totals()
         self.max_subscribed_topics = max_subscribed_topics  # of one group; bounds the time in which a generation begins
         self.state = PartitionState.LOADING
         self.groups: dict[str, Group] = {}
+        self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.offsets = OffsetStore(self.totals)
         self.quarantine = Quarantine.empty()
         self.next_offset = 0
@@ -108,12 +114,18 @@ class Shard:
             None  # the current scan for expired offsets, else the next one
         )
         self._all_groups = all_groups  # of all partitions, for a lookup without the partition
+        self._all_consumer_groups = {} if all_consumer_groups is None else all_consumer_groups
         self._late = 0  # appends in flight that were answered as timed out; they are the oldest
 
     @property
     def error(self) -> ErrorCode:
         """Error of requests for its groups; NONE if it is active."""
         return STATE_ERROR[self.state]
+
+    def find(self, group_id: str) -> AnyGroup | None:
+        """Return the classic or KIP-848 group with this id."""
+        group = self.groups.get(group_id)
+        return self.consumer_groups.get(group_id) if group is None else group
 
     # -- groups --------------------------------------------------------------------------------------------------
 
@@ -157,6 +169,27 @@ class Shard:
             group.transition(DEAD, group.state_timestamp_ms)
         self.groups_by_state[DEAD] -= 1
 
+    def add_consumer_group(self, group: ConsumerGroup) -> None:
+        """Add a KIP-848 group. There is no classic group with its id."""
+        self.consumer_groups[group.group_id] = group
+        self._all_consumer_groups[group.group_id] = group
+
+    def forget_consumer_group(self, group: ConsumerGroup) -> None:
+        """Remove a KIP-848 group, which is Dead then, and cancel its timers."""
+        if self.consumer_groups.get(group.group_id) is group:
+            del self.consumer_groups[group.group_id]
+            del self._all_consumer_groups[group.group_id]
+            self.totals.members -= len(group.members)
+        group.is_deleted = True
+        group.cancel_timers()
+
+    def forget_any(self, group: AnyGroup) -> None:
+        """Remove a group of either protocol."""
+        if isinstance(group, Group):
+            self.forget(group)
+        elif isinstance(group, ConsumerGroup):
+            self.forget_consumer_group(group)
+
     def _count_out(self, group: Group) -> None:
         self.totals.members -= len(group.members)
         self.totals.metadata_bytes -= group.metadata_bytes
@@ -177,7 +210,9 @@ class Shard:
         in_flight = self.in_flight
         failed: list[tuple[PendingAppend, ErrorCode]] = []
         while in_flight and in_flight[-1].last_offset >= from_offset:
-            failed.append((in_flight.pop(), error))
+            append = in_flight.pop()
+            append.undo()  # the newest first
+            failed.append((append, error))
         failed.reverse()
         self.failed.extend(failed)
         self._late = min(self._late, len(in_flight))
@@ -239,6 +274,8 @@ class Shard:
                 self._count_out(group)
             group.state = DEAD  # now, because a timer or a request may meet it before its step comes
             group.in_flight = 0
+        for consumer_group in list(self.consumer_groups.values()):
+            self.forget_consumer_group(consumer_group)
         groups = deque(self.groups.values())
         offsets = self.offsets
         self.totals.offsets -= offsets.count

@@ -29,6 +29,7 @@ from coordinator.core.work import OnFault, Steps, Work, WorkQueue
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
+    from coordinator.core.consumer_group.session import MemberTimer, SessionTimer
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member
@@ -109,6 +110,12 @@ class GroupTimers:
             self.heartbeats.watch(operation)
         else:
             self.heartbeats.deadline_moved(cast("DelayedHeartbeat", session))
+
+    def watch_member(self, timer: SessionTimer | MemberTimer) -> None:
+        self.heartbeats.watch(timer)
+
+    def member_deadline_moved(self, timer: SessionTimer) -> None:
+        self.heartbeats.deadline_moved(timer)
 
     def hold_sync(self, group: Group, member: Member, ticket: Ticket, context: Context) -> bool:
         return self.parked_heartbeats.hold_sync(group, member, ticket, context.now_ms)

@@ -34,7 +34,7 @@ from coordinator.core.events.model import (
     shortened,
 )
 from coordinator.observe.changes import counted, trigger_of_change, unknown_trigger
-from coordinator.observe.consumer_members import AWAY, NO_PARTITIONS, ConsumerMember, MemberState
+from coordinator.observe.consumer_members import AWAY, NO_PARTITIONS, MemberState, ObservedConsumerMember
 from coordinator.observe.departures import as_dropped, as_expired, took_whole_timeout, went
 from coordinator.observe.generations import SeenGeneration
 from coordinator.observe.moves import Owners, Partitions, count_of, key_of_member, moves, owners_of
@@ -72,7 +72,7 @@ class _Running:
 
 
 @dataclass(slots=True)
-class ConsumerGroup:
+class ObservedConsumerGroup:
     """The members of a group, and its rebalance if one runs."""
 
     group: str
@@ -80,14 +80,16 @@ class ConsumerGroup:
     most_members: int = 20_000
     epoch: int = -1  # -1: not known
     assignment_epoch: int = -1
-    members: dict[str, ConsumerMember] = field(default_factory=dict)
+    members: dict[str, ObservedConsumerMember] = field(default_factory=dict)
     stable_since_ms: int = -1
     running: _Running | None = None
     left_out: int = 0  # members beyond the bound
     _last_ms: int = -1  # of the newest record
     _metadata_hash: int = 0
     _pending: list[Change] = field(default_factory=list)  # changes that have not led to a new epoch yet
-    _departed: dict[str, ConsumerMember] = field(default_factory=dict)  # static members of this moment, by instance id
+    _departed: dict[str, ObservedConsumerMember] = field(
+        default_factory=dict
+    )  # static members of this moment, by instance id
     _topics_changed: bool = False
     _gone_owners: Owners = field(default_factory=dict)  # of this moment: partitions of members that went
 
@@ -97,7 +99,7 @@ class ConsumerGroup:
             return
         self.epoch = generation.number
         for member_id, member in generation.members.items():
-            self.members[member_id] = ConsumerMember(member.client, is_described=True, topics=member.topics)
+            self.members[member_id] = ObservedConsumerMember(member.client, is_described=True, topics=member.topics)
 
     @property
     def state(self) -> str:
@@ -221,12 +223,12 @@ class ConsumerGroup:
             self._change(_change(ChangeKind.JOINED if is_new else ChangeKind.RESUBSCRIBED, member))
         return []
 
-    def _member(self, member_id: str) -> ConsumerMember | None:
+    def _member(self, member_id: str) -> ObservedConsumerMember | None:
         """Return a new member; None: there are too many. Compaction may leave its records in any order."""
         if len(self.members) >= self.most_members:
             self.left_out += 1
             return None
-        return self.members.setdefault(member_id, ConsumerMember(ClientInfo(member_id=shortened(member_id))))
+        return self.members.setdefault(member_id, ObservedConsumerMember(ClientInfo(member_id=shortened(member_id))))
 
     def _owns(self, at_ms: int, member_id: str, value: ConsumerGroupCurrentMemberAssignmentValue) -> None:
         member = self.members.get(member_id) or self._member(member_id)
@@ -364,7 +366,7 @@ class ConsumerGroup:
             type=CONSUMER,
         )
 
-    def _live_member(self, member: ConsumerMember) -> LiveMember:
+    def _live_member(self, member: ObservedConsumerMember) -> LiveMember:
         return LiveMember(
             member=member.client,
             partitions=count_of(member.owned),
@@ -375,7 +377,7 @@ class ConsumerGroup:
             revoking=member.revoking_count,
         )
 
-    def _waits(self, now_ms: int) -> tuple[Wait, list[ConsumerMember], int]:
+    def _waits(self, now_ms: int) -> tuple[Wait, list[ObservedConsumerMember], int]:
         """Return what the rebalance waits for, the members, and for how long it can be at most."""
         if self.running is None or self.epoch > self.assignment_epoch:
             return Wait.NOTHING, [], -1
@@ -401,7 +403,7 @@ def _note_free(running: _Running, at_ms: int, before: Partitions, after: Partiti
         running.unowned_ms += at_ms - running.free_since.pop(place, at_ms)
 
 
-def _change(kind: ChangeKind, member: ConsumerMember) -> Change:
+def _change(kind: ChangeKind, member: ObservedConsumerMember) -> Change:
     return Change(kind, member.client, rebalance_timeout_ms=member.rebalance_timeout_ms)
 
 

@@ -33,7 +33,7 @@ STATES: Final[Mapping[int, MemberState]] = {state.value: state for state in Memb
 
 
 @dataclass(slots=True)
-class ConsumerMember:
+class ObservedConsumerMember:
     """A member: what its client said, and what it owns now."""
 
     client: ClientInfo

@@ -21,7 +21,7 @@ from coordinator.core.events.model import AnyEvent, ClientInfo, LiveGroup, Rebal
 from coordinator.core.events.recorder import FlightRecorder
 from coordinator.observe import unknown
 from coordinator.observe.classic import ClassicGroup
-from coordinator.observe.consumer_groups import ConsumerGroup
+from coordinator.observe.consumer_groups import ObservedConsumerGroup
 from coordinator.observe.described import RECENT_MS, SETTLED
 from coordinator.observe.limits import ObserverLimits
 from coordinator.observe.moves import Partitions
@@ -50,7 +50,7 @@ class NamedGroup:
     at_ms: int
 
 
-ObservedGroup: TypeAlias = ClassicGroup | ConsumerGroup | NamedGroup
+ObservedGroup: TypeAlias = ClassicGroup | ObservedConsumerGroup | NamedGroup
 
 
 class ObservedGroups:
@@ -122,7 +122,7 @@ class ObservedGroups:
             return
         self._session_timeout_ms = timeout_ms
         for found in self._groups.values():
-            if isinstance(found, ConsumerGroup):
+            if isinstance(found, ObservedConsumerGroup):
                 found.session_timeout_ms = timeout_ms
 
     def caught_up(self) -> None:
@@ -140,7 +140,7 @@ class ObservedGroups:
         found = self._groups.get(group)
         if isinstance(found, NamedGroup):
             return found.type
-        return "consumer" if isinstance(found, ConsumerGroup) else CLASSIC
+        return "consumer" if isinstance(found, ObservedConsumerGroup) else CLASSIC
 
     def live(self, group: str, now_ms: int) -> LiveGroup | None:
         """Return the present state of a group; None: there is no such group."""
@@ -152,7 +152,7 @@ class ObservedGroups:
             state = LiveGroup(group=shortened(group), at_ms=now_ms, state="Empty", partitions=0)
         if state is not None:
             record = self.recorder.groups.get(shortened(group))
-            over = isinstance(found, ConsumerGroup) and found.over() is not None
+            over = isinstance(found, ObservedConsumerGroup) and found.over() is not None
             state.rebalances = (record.rebalances if record is not None else 0) + over
         return state
 
@@ -167,7 +167,7 @@ class ObservedGroups:
     def events(self, group: str) -> list[AnyEvent]:
         """Return the events of a group that are kept, oldest first."""
         found = self._groups.get(group)
-        over = found.over() if isinstance(found, ConsumerGroup) else None
+        over = found.over() if isinstance(found, ObservedConsumerGroup) else None
         return self.recorder.events(shortened(group)) + ([over] if over is not None else [])
 
     def ownership(self, group: str) -> list[OwnerChange]:
@@ -204,7 +204,7 @@ class ObservedGroups:
             row.last_rebalance_ms = last.at_ms if last is not None else -1
         if isinstance(found, NamedGroup):
             row.state, row.members, row.protocol_type = "", -1, found.type
-        elif isinstance(found, ConsumerGroup):
+        elif isinstance(found, ObservedConsumerGroup):
             row.state, row.members, row.protocol_type = found.state, len(found.members), "consumer"
             row.generation = found.epoch
             if found.running is not None:
@@ -249,10 +249,10 @@ class ObservedGroups:
 
     def _apply_consumer(self, at_ms: int, key: RecordKey, value: Value | None) -> None:
         found = self._groups.get(key.group)
-        if not isinstance(found, ConsumerGroup):
+        if not isinstance(found, ObservedConsumerGroup):
             if value is None:
                 return
-            found = self._groups[key.group] = ConsumerGroup(
+            found = self._groups[key.group] = ObservedConsumerGroup(
                 key.group, self._session_timeout_ms, self.limits.members_per_group
             )
             removed_ms, classic = self._removed
@@ -304,7 +304,7 @@ class ObservedGroups:
         sentences = [] if self.is_caught_up else [unknown.NOT_CAUGHT_UP]
         if isinstance(found, NamedGroup):
             return sentences + unknown.of_other_group(found.type)
-        if isinstance(found, ConsumerGroup):
+        if isinstance(found, ObservedConsumerGroup):
             return sentences + unknown.of_consumer_group(events)
         last = found.polls.last if found is not None else None
         is_described = last is not None and now_ms - last.at_ms <= RECENT_MS

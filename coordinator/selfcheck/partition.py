@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from coordinator.core.offsets.consumer_records import newest_of_each_group
 from coordinator.selfcheck.checkpoints import Known, check_checkpoint, check_kafka_files
 from coordinator.selfcheck.findings import (
     REPAIR,
@@ -31,7 +32,7 @@ from coordinator.storage.log.recovery import segment_bases
 from coordinator.storage.log.redo import is_needed
 from coordinator.storage.log.segment import Segment, segment_path
 from protocol.errors import ProtocolError
-from protocol.offsets_records import GROUP_KEY_VERSION
+from protocol.group_records import KINDS
 from protocol.record_batch import read_records
 
 if TYPE_CHECKING:
@@ -224,11 +225,16 @@ class _Check:
         damaged = {key: records.replay.offsets[key] for key in records.replay.damaged}
         records.finish(damaged)
         for kind, count in sorted(report.unknown.items()):
-            known = "KIP-848 and later protocols" if kind > GROUP_KEY_VERSION else "no protocol of Kafka"
+            known = "share and streams groups" if kind in KINDS else "no protocol of Kafka 4.4"
             report.notes.append(f"{count} records with keys of type {kind} ({known}) are kept and not used")
         if self.is_loadable:
-            report.groups, report.offsets = len(found), store.count
+            consumer_groups = newest_of_each_group(records.replay.live)
+            report.groups, report.offsets = len(found) + len(consumer_groups), store.count
         report.quarantined = len({*_groups_of(report)})
+        for group_id, log_offset, reason in records.replay.ignored:
+            report.notes.append(
+                f"the record of the group {group_id!r} at log offset {log_offset} is not used: {reason}"
+            )
         outlived = [one.group_id for one in found if one.value is None and one.record_offset >= 0]
         if outlived:
             report.notes.append(

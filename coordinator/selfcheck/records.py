@@ -12,24 +12,29 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.core.context import InvariantError
 from coordinator.core.group.records import load_group
 from coordinator.core.group.state import GroupState
 from coordinator.core.offsets.raw_records import (
+    CONSUMER_KEYS,
     NOT_PLAIN,
     OLD_OFFSET_KEY,
     PLAIN_FIELDS,
     PLAIN_VALUE,
     absorb,
     committed_offset,
+    raw_name,
+    readable,
     state_key,
 )
 from coordinator.core.offsets.replay import Base, Replay
 from coordinator.core.shard import Shard
 from coordinator.selfcheck.findings import REPAIR, DropRecord, LogFinding, PartitionReport
 from protocol.errors import DecodeError, ProtocolError
+from protocol.group_records import decode_record_key, decode_record_value
 from protocol.offsets_records import (
     GroupKey,
     OffsetKey,
@@ -111,6 +116,10 @@ class RecordCheck:
         offset = where.log_offset
         group: str | None = None
         try:
+            if key[:2] in CONSUMER_KEYS:
+                group = readable(raw_name(key))
+                _check_consumer_record(key, value)
+                return
             decoded = decode_key(key)
             if isinstance(decoded, UnknownKey):
                 self._report.unknown[decoded.version] = self._report.unknown.get(decoded.version, 0) + 1
@@ -142,18 +151,20 @@ class RecordCheck:
         self._damaged.append(_Damaged(file, where, key, group, what, self._before(key)))
 
     def _before(self, key: bytes) -> str:
-        found = self.replay.offsets.get(state_key(key)) or self.replay.groups.get(state_key(key))
+        replay, same = self.replay, state_key(key)
+        found = replay.offsets.get(same) or replay.groups.get(same) or replay.consumer.get(same)
         if found is None:
             return "nothing older of its key is left"
-        try:
-            return f"its key goes back to offset {committed_offset(*found).offset} (log offset {found[1]})"
-        except DecodeError:
-            return f"its key goes back to the record at log offset {found[1]}"
+        if same in replay.offsets:
+            with suppress(DecodeError):
+                return f"its key goes back to offset {committed_offset(*found).offset} (log offset {found[1]})"
+        return f"its key goes back to the record at log offset {found[1]}"
 
     def finish(self, live: dict[bytes, RawRecord]) -> None:
         """Report what was found. `live` are the damaged records that a start finds, after `replay.settle`."""
         quarantined = {offset for _, offset in live.values()} | {offset for _, offset in self.replay.groups.values()}
         quarantined |= {offset for _, offset in self.replay.damaged_pending.values()}
+        quarantined |= {offset for _, offset in self.replay.live.values()}
         for file, mend, _, group, what, before in self._damaged:
             if group is None:
                 start = (
@@ -182,6 +193,13 @@ class RecordCheck:
                         mend,
                     )
                 )
+
+
+def _check_consumer_record(key: bytes, value: bytes | None) -> None:
+    """Decode a record of a KIP-848 group. Raises DecodeError."""
+    decoded = decode_record_key(key)
+    if decoded is not None and value is not None:
+        decode_record_value(decoded.kind, value)
 
 
 def _records_of(

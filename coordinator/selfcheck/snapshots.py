@@ -11,12 +11,13 @@ import struct
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.offsets.packed_groups import decode_offsets
+from coordinator.core.offsets.raw_records import CONSUMER_GROUP_KEY, raw_name
 from coordinator.core.offsets.replay import Replay, ReplayedGroup
 from coordinator.selfcheck.findings import HoldEnd, LogFinding, PartitionReport, SetAside
 from coordinator.selfcheck.records import Followed
 from coordinator.storage.file_names import SNAPSHOT_NAME
 from coordinator.storage.snapshot import file
-from coordinator.storage.snapshot.file import Binding, NoSnapshotError, SnapshotError
+from coordinator.storage.snapshot.file import Binding, NoSnapshotError, OlderSnapshotError, SnapshotError
 from protocol.offsets_records import encode_group_key, encode_offset_key, encode_offset_value
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ class SnapshotCheck:
         try:
             self._binding, base = file.read(fs, report.directory)
         except NoSnapshotError:
+            return
+        except OlderSnapshotError as error:
+            report.notes.append(f"{SNAPSHOT_NAME} is not used, because {error}: a start reads all of the log")
+            self._binding = file.read_binding(fs, report.directory)
             return
         except (SnapshotError, OSError) as error:
             self._fault(str(error), "one line in the log, and all of the log is read")
@@ -97,7 +102,11 @@ class SnapshotCheck:
             return
         settled = followed.replay.settle()
         if is_damaged:
-            report.rescued = missing_records((found, store), settled)
+            other, other_store = settled
+            report.rescued = [
+                *missing_records(([*found, *replay.apart], store), ([*other, *followed.replay.apart], other_store)),
+                *missing_consumer_records(replay, followed.replay),
+            ]
             report.notes.append(
                 f"{SNAPSHOT_NAME} covers what is damaged, and a start from it serves all groups; "
                 f"`coordinator log repair` writes {len(report.rescued)} records from it to the end of the log"
@@ -131,15 +140,35 @@ def missing_records(
     return records
 
 
+def missing_consumer_records(log: Replay, snapshot: Replay) -> list[tuple[bytes, bytes | None]]:
+    """Return the records that do the same for KIP-848 groups: tombstones, then values in the order of the log."""
+    mine, other = log.consumer, snapshot.consumer
+    gone = sorted(mine.keys() - other.keys(), key=lambda key: mine[key][1])
+    ended = {raw_name(key) for key in gone if key.startswith(CONSUMER_GROUP_KEY)}  # with all older records
+    values = [
+        (log_offset, key, value)
+        for key, (value, log_offset) in other.items()
+        if mine.get(key, (None, -1))[0] != value or raw_name(key) in ended
+    ]
+    return [*((key, None) for key in gone), *((key, value) for _, key, value in sorted(values))]
+
+
 def _state(replay: Replay, found: list[ReplayedGroup], store: OffsetStore) -> tuple[dict[str, Any], ...]:
-    groups = {one.group_id: (one.value, one.record_offset) for one in found if one.value is not None}
+    groups = {one.group_id: (one.value, one.record_offset) for one in (*found, *replay.apart) if one.value is not None}
     damaged = {repr(key): replay.offsets[key] for key in replay.damaged}
     pending = {repr(key): raw for key, raw in replay.open_offsets().items()}
-    return groups, dict.fromkeys(store.group_ids(), store), damaged, pending
+    consumer = {repr(key): raw for key, raw in replay.consumer.items()}
+    return groups, dict.fromkeys(store.group_ids(), store), damaged, pending, consumer
 
 
 def _difference(log: tuple[dict[str, Any], ...], snapshot: tuple[dict[str, Any], ...]) -> str:
-    names = ("the group", "the offsets of group", "the damaged record", "the offset in an open transaction")
+    names = (
+        "the group",
+        "the offsets of group",
+        "the damaged record",
+        "the offset in an open transaction",
+        "the record of a KIP-848 group",
+    )
     for name, of_log, of_snapshot in zip(names, log, snapshot, strict=True):
         for key in {**of_log, **of_snapshot}:
             one, other = of_log.get(key), of_snapshot.get(key)

@@ -26,6 +26,7 @@ from coordinator.security.principal import ANONYMOUS, INTERNAL
 from coordinator.security.principal_mapping import NoMatchingRule
 from coordinator.server.answers import Slot, encode, frame_start
 from coordinator.server.api.api_versions import unsupported_version
+from coordinator.server.api.offset_commit import IdsOfCommit
 from coordinator.server.connection_login import ConnectionLogin
 from coordinator.server.frame_templates import CommitFrame, HeartbeatFrame, RecentCommits
 from coordinator.server.knocks import BY_API_KEY, HTTP, http_answer, knock_of, sentence_of
@@ -632,7 +633,8 @@ class Connection(asyncio.Protocol):
         if self._slots and self._slots[-1] is slot and slot.answer is None:
             if slot.has_append and route.waits_for_log:  # only durability is missing
                 slot.may_be_held = False  # requests behind it may run
-                is_repeatable = not route.is_intercepted and slot.amend is None and not self._quotas.is_active
+                is_repeatable = slot.amend is None or isinstance(slot.amend, IdsOfCommit)
+                is_repeatable = is_repeatable and not route.is_intercepted and not self._quotas.is_active
                 if route.key == OFFSET_COMMIT and is_repeatable:
                     self._remember_commit(frame, body, request, route)
             else:

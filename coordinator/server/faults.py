@@ -41,6 +41,8 @@ GROUP_APIS: Final = frozenset(
         ApiKey.OFFSET_FETCH,
         ApiKey.OFFSET_DELETE,
         ApiKey.DESCRIBE_GROUPS,
+        ApiKey.CONSUMER_GROUP_HEARTBEAT,
+        ApiKey.CONSUMER_GROUP_DESCRIBE,
         ApiKey.DELETE_GROUPS,
     }
 )

@@ -20,6 +20,8 @@ from protocol import codec
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from coordinator.core.coordinator import GroupCoordinator
     from coordinator.core.group.heartbeat import HeartbeatTemplate
     from coordinator.core.offsets.commit_template import CommitTemplate
@@ -82,15 +84,23 @@ class HeartbeatFrame:
 class CommitFrame:
     """The frame of a commit that succeeded, with its template in the core and the body of its answer."""
 
-    __slots__ = ("_answer", "_fixed", "_head", "_template", "_unpack", "size")
+    __slots__ = ("_answer", "_fixed", "_head", "_template", "_topic_ids", "_unpack", "size")
 
-    def __init__(self, frame: bytes, layout: struct.Struct, template: CommitTemplate, answer: bytes) -> None:
+    def __init__(
+        self,
+        frame: bytes,
+        layout: struct.Struct,
+        template: CommitTemplate,
+        answer: bytes,
+        topic_ids: Mapping[str, bytes],
+    ) -> None:
         self.size = layout.size
         self._head = frame[:4]
         self._unpack = layout.unpack
         self._fixed = layout.unpack(frame)[::2]
         self._template = template
         self._answer = answer
+        self._topic_ids = topic_ids
 
     @classmethod
     def of(
@@ -98,14 +108,17 @@ class CommitFrame:
     ) -> CommitFrame | None:
         """Return the template of a commit that was accepted just now; None if it cannot be recognised.
 
-        `body` is the position behind the header.
+        `body` is the position behind the header. The topics of the request have their names, whatever the version.
         """
         template = core.commit_template(request)
         layout = layout_of(frame, body, request, route.version) if template is not None else None
         if template is None or layout is None:
             return None
         response = build_response(OFFSET_COMMIT, template.outcomes(int(ErrorCode.NONE)))
-        return cls(frame, layout, template, route.encode(response))
+        topic_ids = {topic.name: topic.topic_id for topic in request.topics}
+        for topic in response.topics:
+            topic.topic_id = topic_ids[topic.name]
+        return cls(frame, layout, template, route.encode(response), topic_ids)
 
     def again(self, frame: bytes) -> RepeatedCommit | None:
         """Return the request in a frame of the same size; None if it differs, or its answer might differ."""
@@ -114,7 +127,7 @@ class CommitFrame:
         values = self._unpack(frame)
         if values[::2] != self._fixed or not self._template.holds():
             return None
-        return RepeatedCommit(self._template, values[1::2], self._answer)
+        return RepeatedCommit(self._template, values[1::2], self._answer, self._topic_ids)
 
 
 class RecentCommits:

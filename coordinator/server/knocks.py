@@ -25,11 +25,6 @@ HTTP: Final = Knock("HTTP", "this is an HTTP client, and this port serves the Ka
 SASL: Final = Knock(
     "SASL", "this client wants to log in with SASL, which is not on here; set security.protocol=PLAINTEXT in the client"
 )
-CONSUMER_GROUP: Final = Knock(
-    "KIP-848",
-    "this client asks for the consumer group protocol (KIP-848, group.protocol=consumer), which is not served here; "
-    "set group.protocol=classic in the client",
-)
 SHARE_GROUP: Final = Knock(
     "KIP-932", "this client asks for a share group (KIP-932), which is not served here; use a consumer group"
 )
@@ -53,8 +48,6 @@ BY_START: Final[Mapping[bytes, Knock]] = {
     b"PRI ": HTTP,  # HTTP/2 without an upgrade
 }
 BY_API_KEY: Final[Mapping[int, Knock]] = {
-    68: CONSUMER_GROUP,  # ConsumerGroupHeartbeat
-    69: CONSUMER_GROUP,  # ConsumerGroupDescribe
     76: SHARE_GROUP,  # ShareGroupHeartbeat
     77: SHARE_GROUP,  # ShareGroupDescribe
     78: SHARE_GROUP,  # ShareFetch

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from coordinator.core.events.model import AnyEvent, Incident
     from coordinator.core.group.heartbeat import HeartbeatTemplate
     from coordinator.core.group.parked_heartbeat import ParkedRequest
+    from coordinator.core.offsets.consumer_records import IgnoredRecords
     from coordinator.core.offsets.quarantine import Quarantine
     from coordinator.core.topics.effects import TopicEffects
     from coordinator.server.api.handler import Api
@@ -673,6 +674,7 @@ class Runtime:
         del self._loads[partition]
         self.load_ms[partition] = int((self.monotonic() - started) * 1000)
         self._report_quarantine(partition, loaded_state.quarantine)
+        self._report_ignored(partition, loaded_state.ignored)
         self.execute(self.core.loaded(partition, loaded_state, next_offset, self.now_ms()))
         self.end_of_event()
 
@@ -717,6 +719,15 @@ class Runtime:
                 partition, len(quarantine.damaged) - RECORDS_NAMED, inspection,
             )  # fmt: skip
         quarantine.damaged.clear()
+
+    def _report_ignored(self, partition: int, ignored: Sequence[IgnoredRecords]) -> None:
+        """Log the groups with records that were not used, once for each load; of very many, the first ones."""
+        for record in ignored[:RECORDS_NAMED]:
+            LOG.warning(
+                "record not used partition=%d group=%.255s offset=%d reason=%s; no coordinator leaves that, please "
+                "report it with what `coordinator log dump --group` says",
+                partition, record.group_id, record.log_offset, record.reason,
+            )  # fmt: skip
 
     async def _reload(self, partition: int) -> None:
         """Load a partition again that the core has unloaded, because an invariant was broken."""

@@ -26,9 +26,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from coordinator.config.listeners import PLAINTEXT
+from coordinator.config.values import parse_names
 from coordinator.core.clock import Clock
 from coordinator.core.cluster import Cluster, ClusterIdentity, ClusterNode
+from coordinator.core.consumer_group.assignors.known import assignors_of
+from coordinator.core.consumer_group.assignors.plugin import AssignorError
 from coordinator.core.coordinator import GroupCoordinator
+from coordinator.core.topics.image import CatalogueImage
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.processes.wall_clock import wall_offset_ms
 from coordinator.server import port_file
@@ -441,6 +445,10 @@ class Server:
     ) -> Runtime:
         """Open the logs, and build the runtime with all its parts."""
         config, fs, machine = self.config, self._fs, self._machine
+        try:
+            assignors = assignors_of(parse_names(config.group_consumer_assignors))
+        except AssignorError as error:
+            raise StartupError(str(error)) from None
         clock, callbacks = Clock(loop, self._skipped_ms), Callbacks()
         snapshots: Snapshots | StoreSnapshots
         try:
@@ -488,6 +496,8 @@ class Server:
             on_too_large=callbacks.on_too_large,
             owns=cluster.owns_offsets_partition,
             has_lease=claimed is not None,
+            topics=CatalogueImage(topic_logs.topics.catalogue),
+            assignors=assignors,
         )
         return Runtime(
             config,

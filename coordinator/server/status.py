@@ -99,6 +99,13 @@ def _groups(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
     core = runtime.core
     for state, count in list(core.groups_by_state.items()):
         yield _gauge(GROUP + "num_groups", "Groups by state.", count, {"state": state.value})
+    for consumer_state, count in core.consumer_groups_by_state().items():
+        yield _gauge(
+            GROUP + "num_consumer_groups",
+            "Groups of the consumer protocol (KIP-848) by state.",
+            count,
+            {"state": consumer_state},
+        )
     yield _gauge(GROUP + "num_offsets", "Committed offsets over all groups.", core.offset_count)
     yield _gauge(GROUP + "num_members", "Members of all groups.", core.totals.members)
     yield _gauge(GROUP + "metadata_bytes", "Metadata of the members of all groups.", core.totals.metadata_bytes)
@@ -119,6 +126,16 @@ def _groups(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
             "group_completed_rebalance_total",
             "Rebalances whose assignment became durable.",
             counters.completed_rebalances,
+        ),
+        (
+            "consumer_group_rebalance_total",
+            "KIP-848: group epochs that began because members, subscriptions or topics changed.",
+            counters.consumer_rebalances,
+        ),
+        (
+            "member_fenced_total",
+            "KIP-848: members removed because they did not give up their partitions in time.",
+            counters.fenced_members,
         ),
         ("session_expired_total", "Members removed because they were silent.", counters.expired_sessions),
         (

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from coordinator.server.api.handler import Handle
     from coordinator.server.runtime import Runtime
 
-APIS: Final = APIS_WITH_GROUPS | {ApiKey.METADATA}
+APIS: Final = APIS_WITH_GROUPS | {ApiKey.METADATA, ApiKey.API_VERSIONS}
 
 
 class SecondNode:
@@ -88,8 +88,11 @@ class SecondNode:
         if ticket.session.principal.type == INTERNAL:  # the console, which has an address of its own
             handle(node, request, ticket, now_ms)
             return
-        if api in GROUP_APIS:
-            is_second = getattr(ticket.session, "local_port", 0) in self._ports.values()
+        is_second = getattr(ticket.session, "local_port", 0) in self._ports.values()
+        if api is ApiKey.API_VERSIONS:
+            if is_second:
+                request.node_id = self._id_for_handler(request.node_id)
+        elif api in GROUP_APIS:
             if any((group in self._moved) is not is_second for group in groups_of(request)):
                 node.reply(ticket, ERROR_RESPONSES[api](request, ErrorCode.NOT_COORDINATOR))
                 return
@@ -97,6 +100,10 @@ class SecondNode:
             rewrite = self._add_node if api is ApiKey.METADATA else self._name_coordinator
             ticket.session = _Rewriting(ticket.session, rewrite, self._seen_by(ticket))
         handle(node, request, ticket, now_ms)
+
+    def _id_for_handler(self, node_id: int) -> int:
+        """Return the id by which the handler, which knows the first node only, judges a client of the second one."""
+        return {self._id: self._id - 1, self._id - 1: self._id}.get(node_id, node_id)
 
     def _seen_by(self, ticket: Ticket) -> MetadataResponseBroker:
         """Return the second node under its address for the client of a ticket."""

@@ -215,7 +215,7 @@ class DecoderWriter:
             source.line(f"{scope.name(each.name)}: {each.type} = {each.default}")
         with source.block(f"if {tags}:"):
             with source.block(f"if {tags} > 127:"):
-                source.line(f"{tags}, position = read_uvarint_tail(data, position, {tags})")
+                source.line(f"{tags}, position = read_tag_count_tail(data, position, {tags})")
             self._count(tags)
             if not layout.tagged:
                 source.line(f"position = skip_tags(data, position, {tags})")

@@ -19,6 +19,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -89,7 +90,7 @@ def decode_add_offsets_to_txn_request_v3(data: bytes, position: int, left: int) 
         position += 1
         if tags3:
             if tags3 > 127:
-                tags3, position = read_uvarint_tail(data, position, tags3)
+                tags3, position = read_tag_count_tail(data, position, tags3)
             left -= tags3
             if left < 0:
                 raise TooManyElementsError
@@ -139,7 +140,7 @@ def decode_add_offsets_to_txn_response_v3(data: bytes, position: int) -> AddOffs
         position += 7
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)

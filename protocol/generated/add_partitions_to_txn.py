@@ -24,6 +24,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -152,7 +153,7 @@ def decode_add_partitions_to_txn_request_v3(data: bytes, position: int, left: in
             position += 1
             if tags6:
                 if tags6 > 127:
-                    tags6, position = read_uvarint_tail(data, position, tags6)
+                    tags6, position = read_tag_count_tail(data, position, tags6)
                 left -= tags6
                 if left < 0:
                     raise TooManyElementsError
@@ -163,7 +164,7 @@ def decode_add_partitions_to_txn_request_v3(data: bytes, position: int, left: in
         position += 1
         if tags7:
             if tags7 > 127:
-                tags7, position = read_uvarint_tail(data, position, tags7)
+                tags7, position = read_tag_count_tail(data, position, tags7)
             left -= tags7
             if left < 0:
                 raise TooManyElementsError
@@ -241,7 +242,7 @@ def decode_add_partitions_to_txn_request_v4(data: bytes, position: int, left: in
                 position += 1
                 if tags8:
                     if tags8 > 127:
-                        tags8, position = read_uvarint_tail(data, position, tags8)
+                        tags8, position = read_tag_count_tail(data, position, tags8)
                     left -= tags8
                     if left < 0:
                         raise TooManyElementsError
@@ -252,7 +253,7 @@ def decode_add_partitions_to_txn_request_v4(data: bytes, position: int, left: in
             position += 1
             if tags9:
                 if tags9 > 127:
-                    tags9, position = read_uvarint_tail(data, position, tags9)
+                    tags9, position = read_tag_count_tail(data, position, tags9)
                 left -= tags9
                 if left < 0:
                     raise TooManyElementsError
@@ -263,7 +264,7 @@ def decode_add_partitions_to_txn_request_v4(data: bytes, position: int, left: in
         position += 1
         if tags10:
             if tags10 > 127:
-                tags10, position = read_uvarint_tail(data, position, tags10)
+                tags10, position = read_tag_count_tail(data, position, tags10)
             left -= tags10
             if left < 0:
                 raise TooManyElementsError
@@ -407,7 +408,7 @@ def decode_add_partitions_to_txn_response_v3(data: bytes, position: int) -> AddP
                 position += 7
                 if tags6:
                     if tags6 > 127:
-                        tags6, position = read_uvarint_tail(data, position, tags6)
+                        tags6, position = read_tag_count_tail(data, position, tags6)
                     position = skip_tags(data, position, tags6)
                 list5.append(AddPartitionsToTxnPartitionResult(partition_index_2, partition_error_code_2))
             results_by_partition_1 = list5
@@ -415,7 +416,7 @@ def decode_add_partitions_to_txn_response_v3(data: bytes, position: int) -> AddP
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list2.append(AddPartitionsToTxnTopicResult(name_1, results_by_partition_1))
         results_by_topic_v3_and_below = list2
@@ -423,7 +424,7 @@ def decode_add_partitions_to_txn_response_v3(data: bytes, position: int) -> AddP
         position += 1
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -485,7 +486,7 @@ def decode_add_partitions_to_txn_response_v4(data: bytes, position: int) -> AddP
                     position += 7
                     if tags9:
                         if tags9 > 127:
-                            tags9, position = read_uvarint_tail(data, position, tags9)
+                            tags9, position = read_tag_count_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list8.append(AddPartitionsToTxnPartitionResult(partition_index_3, partition_error_code_3))
                 results_by_partition_2 = list8
@@ -493,7 +494,7 @@ def decode_add_partitions_to_txn_response_v4(data: bytes, position: int) -> AddP
                 position += 1
                 if tags10:
                     if tags10 > 127:
-                        tags10, position = read_uvarint_tail(data, position, tags10)
+                        tags10, position = read_tag_count_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(AddPartitionsToTxnTopicResult(name_2, results_by_partition_2))
             topic_results_1 = list5
@@ -501,7 +502,7 @@ def decode_add_partitions_to_txn_response_v4(data: bytes, position: int) -> AddP
             position += 1
             if tags11:
                 if tags11 > 127:
-                    tags11, position = read_uvarint_tail(data, position, tags11)
+                    tags11, position = read_tag_count_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(AddPartitionsToTxnResult(transactional_id_1, topic_results_1))
         results_by_transaction = list2
@@ -509,7 +510,7 @@ def decode_add_partitions_to_txn_response_v4(data: bytes, position: int) -> AddP
         position += 1
         if tags12:
             if tags12 > 127:
-                tags12, position = read_uvarint_tail(data, position, tags12)
+                tags12, position = read_tag_count_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)

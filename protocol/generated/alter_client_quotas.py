@@ -23,6 +23,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -178,7 +179,7 @@ def decode_alter_client_quotas_request_v1(data: bytes, position: int, left: int)
                 position += 1
                 if tags7:
                     if tags7 > 127:
-                        tags7, position = read_uvarint_tail(data, position, tags7)
+                        tags7, position = read_tag_count_tail(data, position, tags7)
                     left -= tags7
                     if left < 0:
                         raise TooManyElementsError
@@ -212,7 +213,7 @@ def decode_alter_client_quotas_request_v1(data: bytes, position: int, left: int)
                 position += 10
                 if tags11:
                     if tags11 > 127:
-                        tags11, position = read_uvarint_tail(data, position, tags11)
+                        tags11, position = read_tag_count_tail(data, position, tags11)
                     left -= tags11
                     if left < 0:
                         raise TooManyElementsError
@@ -223,7 +224,7 @@ def decode_alter_client_quotas_request_v1(data: bytes, position: int, left: int)
             position += 1
             if tags12:
                 if tags12 > 127:
-                    tags12, position = read_uvarint_tail(data, position, tags12)
+                    tags12, position = read_tag_count_tail(data, position, tags12)
                 left -= tags12
                 if left < 0:
                     raise TooManyElementsError
@@ -234,7 +235,7 @@ def decode_alter_client_quotas_request_v1(data: bytes, position: int, left: int)
         position += 2
         if tags13:
             if tags13 > 127:
-                tags13, position = read_uvarint_tail(data, position, tags13)
+                tags13, position = read_tag_count_tail(data, position, tags13)
             left -= tags13
             if left < 0:
                 raise TooManyElementsError
@@ -410,7 +411,7 @@ def decode_alter_client_quotas_response_v1(data: bytes, position: int) -> AlterC
                 position += 1
                 if tags8:
                     if tags8 > 127:
-                        tags8, position = read_uvarint_tail(data, position, tags8)
+                        tags8, position = read_tag_count_tail(data, position, tags8)
                     position = skip_tags(data, position, tags8)
                 list5.append(EntityData(entity_type_2, entity_name_2))
             entity_1 = list5
@@ -418,7 +419,7 @@ def decode_alter_client_quotas_response_v1(data: bytes, position: int) -> AlterC
             position += 1
             if tags9:
                 if tags9 > 127:
-                    tags9, position = read_uvarint_tail(data, position, tags9)
+                    tags9, position = read_tag_count_tail(data, position, tags9)
                 position = skip_tags(data, position, tags9)
             list2.append(EntryResult(error_code_1, error_message_1, entity_1))
         entries = list2
@@ -426,7 +427,7 @@ def decode_alter_client_quotas_response_v1(data: bytes, position: int) -> AlterC
         position += 1
         if tags10:
             if tags10 > 127:
-                tags10, position = read_uvarint_tail(data, position, tags10)
+                tags10, position = read_tag_count_tail(data, position, tags10)
             position = skip_tags(data, position, tags10)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -22,6 +22,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -73,7 +74,7 @@ def decode_alter_user_scram_credentials_request_v0(data: bytes, position: int, l
             position += 2
             if tags4:
                 if tags4 > 127:
-                    tags4, position = read_uvarint_tail(data, position, tags4)
+                    tags4, position = read_tag_count_tail(data, position, tags4)
                 left -= tags4
                 if left < 0:
                     raise TooManyElementsError
@@ -123,7 +124,7 @@ def decode_alter_user_scram_credentials_request_v0(data: bytes, position: int, l
             position += 1
             if tags10:
                 if tags10 > 127:
-                    tags10, position = read_uvarint_tail(data, position, tags10)
+                    tags10, position = read_tag_count_tail(data, position, tags10)
                 left -= tags10
                 if left < 0:
                     raise TooManyElementsError
@@ -134,7 +135,7 @@ def decode_alter_user_scram_credentials_request_v0(data: bytes, position: int, l
         position += 1
         if tags11:
             if tags11 > 127:
-                tags11, position = read_uvarint_tail(data, position, tags11)
+                tags11, position = read_tag_count_tail(data, position, tags11)
             left -= tags11
             if left < 0:
                 raise TooManyElementsError
@@ -207,7 +208,7 @@ def decode_alter_user_scram_credentials_response_v0(data: bytes, position: int) 
             position += 1
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(AlterUserScramCredentialsResult(user_1, error_code_1, error_message_1))
         results = list2
@@ -215,7 +216,7 @@ def decode_alter_user_scram_credentials_response_v0(data: bytes, position: int) 
         position += 1
         if tags6:
             if tags6 > 127:
-                tags6, position = read_uvarint_tail(data, position, tags6)
+                tags6, position = read_tag_count_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -23,6 +23,7 @@ from protocol.primitives import (
     TOO_SHORT,
     UNENCODABLE,
     read_tag,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -38,6 +39,7 @@ _pack_hhhx = Struct(">hhhx").pack
 _pack_hhx = Struct(">hhx").pack
 _pack_hi = Struct(">hi").pack
 _pack_i = Struct(">i").pack
+_pack_ix = Struct(">ix").pack
 _pack_o = Struct(">?").pack
 _pack_q = Struct(">q").pack
 _unpack_hB = Struct(">hB").unpack_from
@@ -53,7 +55,7 @@ _unpack_q = Struct(">q").unpack_from
 
 def decode_api_versions_request_v0(data: bytes, position: int, left: int) -> ApiVersionsRequest:
     try:
-        return ApiVersionsRequest("", "")
+        return ApiVersionsRequest("", "", None, -1)
     except MALFORMED as error:
         raise unreadable(error) from None
 
@@ -85,14 +87,65 @@ def decode_api_versions_request_v3(data: bytes, position: int, left: int) -> Api
         position += 1
         if tags3:
             if tags3 > 127:
-                tags3, position = read_uvarint_tail(data, position, tags3)
+                tags3, position = read_tag_count_tail(data, position, tags3)
             left -= tags3
             if left < 0:
                 raise TooManyElementsError
             position = skip_tags(data, position, tags3)
         if position > size:
             raise DecodeError(TOO_SHORT)
-        return ApiVersionsRequest(client_software_name, client_software_version)
+        return ApiVersionsRequest(client_software_name, client_software_version, None, -1)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def decode_api_versions_request_v5(data: bytes, position: int, left: int) -> ApiVersionsRequest:
+    try:
+        size = len(data)
+        n1 = data[position]
+        position += 1
+        if n1 > 127:
+            n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
+        if not n1:
+            raise DecodeError("client_software_name is null")
+        client_software_name = data[position : position + n1 - 1].decode("utf-8", "replace")
+        position += n1 - 1
+        n2 = data[position]
+        position += 1
+        if n2 > 127:
+            n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
+        if not n2:
+            raise DecodeError("client_software_version is null")
+        client_software_version = data[position : position + n2 - 1].decode("utf-8", "replace")
+        position += n2 - 1
+        n3 = data[position]
+        position += 1
+        if n3 > 127:
+            n3, position = read_uvarint_tail(data, position, n3)
+            if n3 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
+        cluster_id: str | None
+        if n3:
+            cluster_id = data[position : position + n3 - 1].decode("utf-8", "replace")
+            position += n3 - 1
+        else:
+            cluster_id = None
+        node_id, tags4 = _unpack_iB(data, position)
+        position += 5
+        if tags4:
+            if tags4 > 127:
+                tags4, position = read_tag_count_tail(data, position, tags4)
+            left -= tags4
+            if left < 0:
+                raise TooManyElementsError
+            position = skip_tags(data, position, tags4)
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return ApiVersionsRequest(client_software_name, client_software_version, cluster_id, node_id)
     except MALFORMED as error:
         raise unreadable(error) from None
 
@@ -111,6 +164,20 @@ def encode_api_versions_request_v3(message: ApiVersionsRequest) -> bytes:
         b3 = message.client_software_version.encode()
         n4 = len(b3) + 1
         return b"".join((_pack_B(n2) if n2 < 128 else uvarint(n2), b1, _pack_B(n4) if n4 < 128 else uvarint(n4), b3, b"\0"))
+    except UNENCODABLE as error:
+        raise unwritable("ApiVersionsRequest", error) from error
+
+
+def encode_api_versions_request_v5(message: ApiVersionsRequest) -> bytes:
+    try:
+        b1 = message.client_software_name.encode()
+        n2 = len(b1) + 1
+        b3 = message.client_software_version.encode()
+        n4 = len(b3) + 1
+        b5 = message.cluster_id
+        b7 = b"" if b5 is None else b5.encode()
+        n6 = 0 if b5 is None else len(b7) + 1
+        return b"".join((_pack_B(n2) if n2 < 128 else uvarint(n2), b1, _pack_B(n4) if n4 < 128 else uvarint(n4), b3, _pack_B(n6) if n6 < 128 else uvarint(n6), b7, _pack_ix(message.node_id)))
     except UNENCODABLE as error:
         raise unwritable("ApiVersionsRequest", error) from error
 
@@ -176,7 +243,7 @@ def decode_api_versions_response_v3(data: bytes, position: int) -> ApiVersionsRe
             position += 7
             if tags3:
                 if tags3 > 127:
-                    tags3, position = read_uvarint_tail(data, position, tags3)
+                    tags3, position = read_tag_count_tail(data, position, tags3)
                 position = skip_tags(data, position, tags3)
             list2.append(ApiVersion(api_key_1, min_version_1, max_version_1))
         api_keys = list2
@@ -188,7 +255,7 @@ def decode_api_versions_response_v3(data: bytes, position: int) -> ApiVersionsRe
         zk_migration_ready: bool = False
         if tags4:
             if tags4 > 127:
-                tags4, position = read_uvarint_tail(data, position, tags4)
+                tags4, position = read_tag_count_tail(data, position, tags4)
             previous6 = -1
             for _ in range(tags4):
                 tag5, end7, position = read_tag(data, position, previous6)
@@ -215,7 +282,7 @@ def decode_api_versions_response_v3(data: bytes, position: int) -> ApiVersionsRe
                         position += 5
                         if tags11:
                             if tags11 > 127:
-                                tags11, position = read_uvarint_tail(data, position, tags11)
+                                tags11, position = read_tag_count_tail(data, position, tags11)
                             position = skip_tags(data, position, tags11)
                         list9.append(SupportedFeatureKey(name_2, min_version_2, max_version_2))
                     supported_features = list9
@@ -248,7 +315,7 @@ def decode_api_versions_response_v3(data: bytes, position: int) -> ApiVersionsRe
                         position += 5
                         if tags15:
                             if tags15 > 127:
-                                tags15, position = read_uvarint_tail(data, position, tags15)
+                                tags15, position = read_tag_count_tail(data, position, tags15)
                             position = skip_tags(data, position, tags15)
                         list13.append(FinalizedFeatureKey(name_3, max_version_level_3, min_version_level_3))
                     finalized_features = list13
@@ -346,6 +413,7 @@ DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], ApiVersionsRequest]]
     2: decode_api_versions_request_v0,
     3: decode_api_versions_request_v3,
     4: decode_api_versions_request_v3,
+    5: decode_api_versions_request_v5,
 }
 
 ENCODE_REQUEST: Final[dict[int, Callable[[ApiVersionsRequest], bytes]]] = {
@@ -354,6 +422,7 @@ ENCODE_REQUEST: Final[dict[int, Callable[[ApiVersionsRequest], bytes]]] = {
     2: encode_api_versions_request_v0,
     3: encode_api_versions_request_v3,
     4: encode_api_versions_request_v3,
+    5: encode_api_versions_request_v5,
 }
 
 DECODE_RESPONSE: Final[dict[int, Callable[[bytes, int], ApiVersionsResponse]]] = {
@@ -362,6 +431,7 @@ DECODE_RESPONSE: Final[dict[int, Callable[[bytes, int], ApiVersionsResponse]]] =
     2: decode_api_versions_response_v1,
     3: decode_api_versions_response_v3,
     4: decode_api_versions_response_v3,
+    5: decode_api_versions_response_v3,
 }
 
 ENCODE_RESPONSE: Final[dict[int, Callable[[ApiVersionsResponse], bytes]]] = {
@@ -370,4 +440,5 @@ ENCODE_RESPONSE: Final[dict[int, Callable[[ApiVersionsResponse], bytes]]] = {
     2: encode_api_versions_response_v1,
     3: encode_api_versions_response_v3,
     4: encode_api_versions_response_v3,
+    5: encode_api_versions_response_v3,
 }

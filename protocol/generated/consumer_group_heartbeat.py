@@ -21,6 +21,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -164,7 +165,7 @@ def decode_consumer_group_heartbeat_request_v0(data: bytes, position: int, left:
                 position += 1
                 if tags13:
                     if tags13 > 127:
-                        tags13, position = read_uvarint_tail(data, position, tags13)
+                        tags13, position = read_tag_count_tail(data, position, tags13)
                     left -= tags13
                     if left < 0:
                         raise TooManyElementsError
@@ -175,7 +176,7 @@ def decode_consumer_group_heartbeat_request_v0(data: bytes, position: int, left:
         position += 1
         if tags14:
             if tags14 > 127:
-                tags14, position = read_uvarint_tail(data, position, tags14)
+                tags14, position = read_tag_count_tail(data, position, tags14)
             left -= tags14
             if left < 0:
                 raise TooManyElementsError
@@ -319,7 +320,7 @@ def decode_consumer_group_heartbeat_request_v1(data: bytes, position: int, left:
                 position += 1
                 if tags14:
                     if tags14 > 127:
-                        tags14, position = read_uvarint_tail(data, position, tags14)
+                        tags14, position = read_tag_count_tail(data, position, tags14)
                     left -= tags14
                     if left < 0:
                         raise TooManyElementsError
@@ -330,7 +331,7 @@ def decode_consumer_group_heartbeat_request_v1(data: bytes, position: int, left:
         position += 1
         if tags15:
             if tags15 > 127:
-                tags15, position = read_uvarint_tail(data, position, tags15)
+                tags15, position = read_tag_count_tail(data, position, tags15)
             left -= tags15
             if left < 0:
                 raise TooManyElementsError
@@ -480,7 +481,7 @@ def decode_consumer_group_heartbeat_response_v0(data: bytes, position: int) -> C
                 position += 1
                 if tags7:
                     if tags7 > 127:
-                        tags7, position = read_uvarint_tail(data, position, tags7)
+                        tags7, position = read_tag_count_tail(data, position, tags7)
                     position = skip_tags(data, position, tags7)
                 list5.append(TopicPartitions(topic_id_2, partitions_2))
             topic_partitions_1 = list5
@@ -488,14 +489,14 @@ def decode_consumer_group_heartbeat_response_v0(data: bytes, position: int) -> C
             position += 1
             if tags8:
                 if tags8 > 127:
-                    tags8, position = read_uvarint_tail(data, position, tags8)
+                    tags8, position = read_tag_count_tail(data, position, tags8)
                 position = skip_tags(data, position, tags8)
             assignment = Assignment(topic_partitions_1)
         tags9 = data[position]
         position += 1
         if tags9:
             if tags9 > 127:
-                tags9, position = read_uvarint_tail(data, position, tags9)
+                tags9, position = read_tag_count_tail(data, position, tags9)
             position = skip_tags(data, position, tags9)
         if position > size:
             raise DecodeError(TOO_SHORT)

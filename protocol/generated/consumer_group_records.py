@@ -31,6 +31,7 @@ from protocol.primitives import (
     TOO_SHORT,
     UNENCODABLE,
     read_tag,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -88,7 +89,7 @@ def decode_consumer_group_current_member_assignment_value_v0(data: bytes, positi
             assignment_epochs_1: list[int] | None = None
             if tags4:
                 if tags4 > 127:
-                    tags4, position = read_uvarint_tail(data, position, tags4)
+                    tags4, position = read_tag_count_tail(data, position, tags4)
                 previous6 = -1
                 for _ in range(tags4):
                     tag5, end7, position = read_tag(data, position, previous6)
@@ -136,7 +137,7 @@ def decode_consumer_group_current_member_assignment_value_v0(data: bytes, positi
             assignment_epochs_2: list[int] | None = None
             if tags12:
                 if tags12 > 127:
-                    tags12, position = read_uvarint_tail(data, position, tags12)
+                    tags12, position = read_tag_count_tail(data, position, tags12)
                 previous14 = -1
                 for _ in range(tags12):
                     tag13, end15, position = read_tag(data, position, previous14)
@@ -163,7 +164,7 @@ def decode_consumer_group_current_member_assignment_value_v0(data: bytes, positi
         position += 1
         if tags17:
             if tags17 > 127:
-                tags17, position = read_uvarint_tail(data, position, tags17)
+                tags17, position = read_tag_count_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -298,7 +299,7 @@ def decode_consumer_group_member_metadata_value_v0(data: bytes, position: int) -
         classic_member_metadata: ClassicMemberMetadata | None = None
         if tags11:
             if tags11 > 127:
-                tags11, position = read_uvarint_tail(data, position, tags11)
+                tags11, position = read_tag_count_tail(data, position, tags11)
             previous13 = -1
             for _ in range(tags11):
                 tag12, end14, position = read_tag(data, position, previous13)
@@ -339,7 +340,7 @@ def decode_consumer_group_member_metadata_value_v0(data: bytes, position: int) -
                             position += 1
                             if tags20:
                                 if tags20 > 127:
-                                    tags20, position = read_uvarint_tail(data, position, tags20)
+                                    tags20, position = read_tag_count_tail(data, position, tags20)
                                 position = skip_tags(data, position, tags20)
                             list17.append(ClassicProtocol(name_2, metadata_2))
                         supported_protocols_1 = list17
@@ -347,7 +348,7 @@ def decode_consumer_group_member_metadata_value_v0(data: bytes, position: int) -
                         position += 1
                         if tags21:
                             if tags21 > 127:
-                                tags21, position = read_uvarint_tail(data, position, tags21)
+                                tags21, position = read_tag_count_tail(data, position, tags21)
                             position = skip_tags(data, position, tags21)
                         classic_member_metadata = ClassicMemberMetadata(session_timeout_ms_1, supported_protocols_1)
                     if position != end14:
@@ -417,7 +418,7 @@ def decode_consumer_group_metadata_value_v0(data: bytes, position: int) -> Consu
         metadata_hash: int = 0
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             previous3 = -1
             for _ in range(tags1):
                 tag2, end4, position = read_tag(data, position, previous3)
@@ -506,7 +507,7 @@ def decode_consumer_group_partition_metadata_value_v0(data: bytes, position: int
                 position += 1
                 if tags10:
                     if tags10 > 127:
-                        tags10, position = read_uvarint_tail(data, position, tags10)
+                        tags10, position = read_tag_count_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(RackedPartition(partition_2, racks_2))
             partition_metadata_1 = list5
@@ -514,7 +515,7 @@ def decode_consumer_group_partition_metadata_value_v0(data: bytes, position: int
             position += 1
             if tags11:
                 if tags11 > 127:
-                    tags11, position = read_uvarint_tail(data, position, tags11)
+                    tags11, position = read_tag_count_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(SubscribedTopic(topic_id_1, topic_name_1, num_partitions_1, partition_metadata_1))
         topics = list2
@@ -522,7 +523,7 @@ def decode_consumer_group_partition_metadata_value_v0(data: bytes, position: int
         position += 1
         if tags12:
             if tags12 > 127:
-                tags12, position = read_uvarint_tail(data, position, tags12)
+                tags12, position = read_tag_count_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -585,7 +586,7 @@ def decode_consumer_group_regular_expression_value_v0(data: bytes, position: int
         position += 17
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -636,7 +637,7 @@ def decode_consumer_group_target_assignment_member_value_v0(data: bytes, positio
             position += 1
             if tags4:
                 if tags4 > 127:
-                    tags4, position = read_uvarint_tail(data, position, tags4)
+                    tags4, position = read_tag_count_tail(data, position, tags4)
                 position = skip_tags(data, position, tags4)
             list2.append(TargetPartitions(topic_id_1, partitions_1))
         topic_partitions = list2
@@ -644,7 +645,7 @@ def decode_consumer_group_target_assignment_member_value_v0(data: bytes, positio
         position += 1
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -676,7 +677,7 @@ def decode_consumer_group_target_assignment_metadata_value_v0(data: bytes, posit
         assignment_timestamp: int = 0
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             previous3 = -1
             for _ in range(tags1):
                 tag2, end4, position = read_tag(data, position, previous3)

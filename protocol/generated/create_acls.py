@@ -21,6 +21,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -186,7 +187,7 @@ def decode_create_acls_request_v2(data: bytes, position: int, left: int) -> Crea
             position += 3
             if tags6:
                 if tags6 > 127:
-                    tags6, position = read_uvarint_tail(data, position, tags6)
+                    tags6, position = read_tag_count_tail(data, position, tags6)
                 left -= tags6
                 if left < 0:
                     raise TooManyElementsError
@@ -197,7 +198,7 @@ def decode_create_acls_request_v2(data: bytes, position: int, left: int) -> Crea
         position += 1
         if tags7:
             if tags7 > 127:
-                tags7, position = read_uvarint_tail(data, position, tags7)
+                tags7, position = read_tag_count_tail(data, position, tags7)
             left -= tags7
             if left < 0:
                 raise TooManyElementsError
@@ -318,7 +319,7 @@ def decode_create_acls_response_v2(data: bytes, position: int) -> CreateAclsResp
             position += 1
             if tags4:
                 if tags4 > 127:
-                    tags4, position = read_uvarint_tail(data, position, tags4)
+                    tags4, position = read_tag_count_tail(data, position, tags4)
                 position = skip_tags(data, position, tags4)
             list2.append(AclCreationResult(error_code_1, error_message_1))
         results = list2
@@ -326,7 +327,7 @@ def decode_create_acls_response_v2(data: bytes, position: int) -> CreateAclsResp
         position += 1
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)

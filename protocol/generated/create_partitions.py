@@ -22,6 +22,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -162,7 +163,7 @@ def decode_create_partitions_request_v2(data: bytes, position: int, left: int) -
                     position += 1
                     if tags7:
                         if tags7 > 127:
-                            tags7, position = read_uvarint_tail(data, position, tags7)
+                            tags7, position = read_tag_count_tail(data, position, tags7)
                         left -= tags7
                         if left < 0:
                             raise TooManyElementsError
@@ -173,7 +174,7 @@ def decode_create_partitions_request_v2(data: bytes, position: int, left: int) -
             position += 1
             if tags8:
                 if tags8 > 127:
-                    tags8, position = read_uvarint_tail(data, position, tags8)
+                    tags8, position = read_tag_count_tail(data, position, tags8)
                 left -= tags8
                 if left < 0:
                     raise TooManyElementsError
@@ -184,7 +185,7 @@ def decode_create_partitions_request_v2(data: bytes, position: int, left: int) -
         position += 6
         if tags9:
             if tags9 > 127:
-                tags9, position = read_uvarint_tail(data, position, tags9)
+                tags9, position = read_tag_count_tail(data, position, tags9)
             left -= tags9
             if left < 0:
                 raise TooManyElementsError
@@ -313,7 +314,7 @@ def decode_create_partitions_response_v2(data: bytes, position: int) -> CreatePa
             position += 1
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(CreatePartitionsTopicResult(name_1, error_code_1, error_message_1))
         results = list2
@@ -321,7 +322,7 @@ def decode_create_partitions_response_v2(data: bytes, position: int) -> CreatePa
         position += 1
         if tags6:
             if tags6 > 127:
-                tags6, position = read_uvarint_tail(data, position, tags6)
+                tags6, position = read_tag_count_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)

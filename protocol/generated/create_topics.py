@@ -26,6 +26,7 @@ from protocol.primitives import (
     UNENCODABLE,
     ZERO_UUID,
     read_tag,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -274,7 +275,7 @@ def decode_create_topics_request_v5(data: bytes, position: int, left: int) -> Cr
                 position += 1
                 if tags7:
                     if tags7 > 127:
-                        tags7, position = read_uvarint_tail(data, position, tags7)
+                        tags7, position = read_tag_count_tail(data, position, tags7)
                     left -= tags7
                     if left < 0:
                         raise TooManyElementsError
@@ -320,7 +321,7 @@ def decode_create_topics_request_v5(data: bytes, position: int, left: int) -> Cr
                 position += 1
                 if tags12:
                     if tags12 > 127:
-                        tags12, position = read_uvarint_tail(data, position, tags12)
+                        tags12, position = read_tag_count_tail(data, position, tags12)
                     left -= tags12
                     if left < 0:
                         raise TooManyElementsError
@@ -331,7 +332,7 @@ def decode_create_topics_request_v5(data: bytes, position: int, left: int) -> Cr
             position += 1
             if tags13:
                 if tags13 > 127:
-                    tags13, position = read_uvarint_tail(data, position, tags13)
+                    tags13, position = read_tag_count_tail(data, position, tags13)
                 left -= tags13
                 if left < 0:
                     raise TooManyElementsError
@@ -342,7 +343,7 @@ def decode_create_topics_request_v5(data: bytes, position: int, left: int) -> Cr
         position += 6
         if tags14:
             if tags14 > 127:
-                tags14, position = read_uvarint_tail(data, position, tags14)
+                tags14, position = read_tag_count_tail(data, position, tags14)
             left -= tags14
             if left < 0:
                 raise TooManyElementsError
@@ -607,7 +608,7 @@ def decode_create_topics_response_v5(data: bytes, position: int) -> CreateTopics
                     position += 4
                     if tags9:
                         if tags9 > 127:
-                            tags9, position = read_uvarint_tail(data, position, tags9)
+                            tags9, position = read_tag_count_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list6.append(CreatableTopicConfigs(name_2, value_2, read_only_2, config_source_2, is_sensitive_2))
                 configs_1 = list6
@@ -616,7 +617,7 @@ def decode_create_topics_response_v5(data: bytes, position: int) -> CreateTopics
             topic_config_error_code_1: int = 0
             if tags10:
                 if tags10 > 127:
-                    tags10, position = read_uvarint_tail(data, position, tags10)
+                    tags10, position = read_tag_count_tail(data, position, tags10)
                 previous12 = -1
                 for _ in range(tags10):
                     tag11, end13, position = read_tag(data, position, previous12)
@@ -633,7 +634,7 @@ def decode_create_topics_response_v5(data: bytes, position: int) -> CreateTopics
         position += 1
         if tags14:
             if tags14 > 127:
-                tags14, position = read_uvarint_tail(data, position, tags14)
+                tags14, position = read_tag_count_tail(data, position, tags14)
             position = skip_tags(data, position, tags14)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -708,7 +709,7 @@ def decode_create_topics_response_v7(data: bytes, position: int) -> CreateTopics
                     position += 4
                     if tags9:
                         if tags9 > 127:
-                            tags9, position = read_uvarint_tail(data, position, tags9)
+                            tags9, position = read_tag_count_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list6.append(CreatableTopicConfigs(name_2, value_2, read_only_2, config_source_2, is_sensitive_2))
                 configs_1 = list6
@@ -717,7 +718,7 @@ def decode_create_topics_response_v7(data: bytes, position: int) -> CreateTopics
             topic_config_error_code_1: int = 0
             if tags10:
                 if tags10 > 127:
-                    tags10, position = read_uvarint_tail(data, position, tags10)
+                    tags10, position = read_tag_count_tail(data, position, tags10)
                 previous12 = -1
                 for _ in range(tags10):
                     tag11, end13, position = read_tag(data, position, previous12)
@@ -734,7 +735,7 @@ def decode_create_topics_response_v7(data: bytes, position: int) -> CreateTopics
         position += 1
         if tags14:
             if tags14 > 127:
-                tags14, position = read_uvarint_tail(data, position, tags14)
+                tags14, position = read_tag_count_tail(data, position, tags14)
             position = skip_tags(data, position, tags14)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -22,6 +22,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -205,7 +206,7 @@ def decode_delete_acls_request_v2(data: bytes, position: int, left: int) -> Dele
             position += 3
             if tags6:
                 if tags6 > 127:
-                    tags6, position = read_uvarint_tail(data, position, tags6)
+                    tags6, position = read_tag_count_tail(data, position, tags6)
                 left -= tags6
                 if left < 0:
                     raise TooManyElementsError
@@ -216,7 +217,7 @@ def decode_delete_acls_request_v2(data: bytes, position: int, left: int) -> Dele
         position += 1
         if tags7:
             if tags7 > 127:
-                tags7, position = read_uvarint_tail(data, position, tags7)
+                tags7, position = read_tag_count_tail(data, position, tags7)
             left -= tags7
             if left < 0:
                 raise TooManyElementsError
@@ -491,7 +492,7 @@ def decode_delete_acls_response_v2(data: bytes, position: int) -> DeleteAclsResp
                 position += 3
                 if tags10:
                     if tags10 > 127:
-                        tags10, position = read_uvarint_tail(data, position, tags10)
+                        tags10, position = read_tag_count_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(DeleteAclsMatchingAcl(error_code_2, error_message_2, resource_type_2, resource_name_2, pattern_type_2, principal_2, host_2, operation_2, permission_type_2))
             matching_acls_1 = list5
@@ -499,7 +500,7 @@ def decode_delete_acls_response_v2(data: bytes, position: int) -> DeleteAclsResp
             position += 1
             if tags11:
                 if tags11 > 127:
-                    tags11, position = read_uvarint_tail(data, position, tags11)
+                    tags11, position = read_tag_count_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(DeleteAclsFilterResult(error_code_1, error_message_1, matching_acls_1))
         filter_results = list2
@@ -507,7 +508,7 @@ def decode_delete_acls_response_v2(data: bytes, position: int) -> DeleteAclsResp
         position += 1
         if tags12:
             if tags12 > 127:
-                tags12, position = read_uvarint_tail(data, position, tags12)
+                tags12, position = read_tag_count_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)

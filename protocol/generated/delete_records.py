@@ -23,6 +23,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -137,7 +138,7 @@ def decode_delete_records_request_v2(data: bytes, position: int, left: int) -> D
                 position += 13
                 if tags6:
                     if tags6 > 127:
-                        tags6, position = read_uvarint_tail(data, position, tags6)
+                        tags6, position = read_tag_count_tail(data, position, tags6)
                     left -= tags6
                     if left < 0:
                         raise TooManyElementsError
@@ -148,7 +149,7 @@ def decode_delete_records_request_v2(data: bytes, position: int, left: int) -> D
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 left -= tags7
                 if left < 0:
                     raise TooManyElementsError
@@ -159,7 +160,7 @@ def decode_delete_records_request_v2(data: bytes, position: int, left: int) -> D
         position += 5
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             left -= tags8
             if left < 0:
                 raise TooManyElementsError
@@ -281,7 +282,7 @@ def decode_delete_records_response_v2(data: bytes, position: int) -> DeleteRecor
                 position += 15
                 if tags6:
                     if tags6 > 127:
-                        tags6, position = read_uvarint_tail(data, position, tags6)
+                        tags6, position = read_tag_count_tail(data, position, tags6)
                     position = skip_tags(data, position, tags6)
                 list5.append(DeleteRecordsPartitionResult(partition_index_2, low_watermark_2, error_code_2))
             partitions_1 = list5
@@ -289,7 +290,7 @@ def decode_delete_records_response_v2(data: bytes, position: int) -> DeleteRecor
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list2.append(DeleteRecordsTopicResult(name_1, partitions_1))
         topics = list2
@@ -297,7 +298,7 @@ def decode_delete_records_response_v2(data: bytes, position: int) -> DeleteRecor
         position += 1
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -22,6 +22,7 @@ from protocol.primitives import (
     TOO_SHORT,
     UNENCODABLE,
     ZERO_UUID,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -111,7 +112,7 @@ def decode_delete_topics_request_v4(data: bytes, position: int, left: int) -> De
         position += 5
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             left -= tags5
             if left < 0:
                 raise TooManyElementsError
@@ -155,7 +156,7 @@ def decode_delete_topics_request_v6(data: bytes, position: int, left: int) -> De
             position += 17
             if tags4:
                 if tags4 > 127:
-                    tags4, position = read_uvarint_tail(data, position, tags4)
+                    tags4, position = read_tag_count_tail(data, position, tags4)
                 left -= tags4
                 if left < 0:
                     raise TooManyElementsError
@@ -166,7 +167,7 @@ def decode_delete_topics_request_v6(data: bytes, position: int, left: int) -> De
         position += 5
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             left -= tags5
             if left < 0:
                 raise TooManyElementsError
@@ -303,7 +304,7 @@ def decode_delete_topics_response_v4(data: bytes, position: int) -> DeleteTopics
             position += 3
             if tags4:
                 if tags4 > 127:
-                    tags4, position = read_uvarint_tail(data, position, tags4)
+                    tags4, position = read_tag_count_tail(data, position, tags4)
                 position = skip_tags(data, position, tags4)
             list2.append(DeletableTopicResult(name_1, ZERO_UUID, error_code_1, None))
         responses = list2
@@ -311,7 +312,7 @@ def decode_delete_topics_response_v4(data: bytes, position: int) -> DeleteTopics
         position += 1
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -355,7 +356,7 @@ def decode_delete_topics_response_v5(data: bytes, position: int) -> DeleteTopics
             position += 1
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(DeletableTopicResult(name_1, ZERO_UUID, error_code_1, error_message_1))
         responses = list2
@@ -363,7 +364,7 @@ def decode_delete_topics_response_v5(data: bytes, position: int) -> DeleteTopics
         position += 1
         if tags6:
             if tags6 > 127:
-                tags6, position = read_uvarint_tail(data, position, tags6)
+                tags6, position = read_tag_count_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -409,7 +410,7 @@ def decode_delete_topics_response_v6(data: bytes, position: int) -> DeleteTopics
             position += 1
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(DeletableTopicResult(name_1, topic_id_1, error_code_1, error_message_1))
         responses = list2
@@ -417,7 +418,7 @@ def decode_delete_topics_response_v6(data: bytes, position: int) -> DeleteTopics
         position += 1
         if tags6:
             if tags6 > 127:
-                tags6, position = read_uvarint_tail(data, position, tags6)
+                tags6, position = read_tag_count_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -21,6 +21,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -166,7 +167,7 @@ def decode_describe_acls_request_v2(data: bytes, position: int, left: int) -> De
         position += 3
         if tags4:
             if tags4 > 127:
-                tags4, position = read_uvarint_tail(data, position, tags4)
+                tags4, position = read_tag_count_tail(data, position, tags4)
             left -= tags4
             if left < 0:
                 raise TooManyElementsError
@@ -399,7 +400,7 @@ def decode_describe_acls_response_v2(data: bytes, position: int) -> DescribeAcls
                 position += 3
                 if tags9:
                     if tags9 > 127:
-                        tags9, position = read_uvarint_tail(data, position, tags9)
+                        tags9, position = read_tag_count_tail(data, position, tags9)
                     position = skip_tags(data, position, tags9)
                 list6.append(AclDescription(principal_2, host_2, operation_2, permission_type_2))
             acls_1 = list6
@@ -407,7 +408,7 @@ def decode_describe_acls_response_v2(data: bytes, position: int) -> DescribeAcls
             position += 1
             if tags10:
                 if tags10 > 127:
-                    tags10, position = read_uvarint_tail(data, position, tags10)
+                    tags10, position = read_tag_count_tail(data, position, tags10)
                 position = skip_tags(data, position, tags10)
             list3.append(DescribeAclsResource(resource_type_1, resource_name_1, pattern_type_1, acls_1))
         resources = list3
@@ -415,7 +416,7 @@ def decode_describe_acls_response_v2(data: bytes, position: int) -> DescribeAcls
         position += 1
         if tags11:
             if tags11 > 127:
-                tags11, position = read_uvarint_tail(data, position, tags11)
+                tags11, position = read_tag_count_tail(data, position, tags11)
             position = skip_tags(data, position, tags11)
         if position > size:
             raise DecodeError(TOO_SHORT)

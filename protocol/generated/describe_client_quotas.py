@@ -23,6 +23,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -135,7 +136,7 @@ def decode_describe_client_quotas_request_v1(data: bytes, position: int, left: i
             position += 1
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 left -= tags5
                 if left < 0:
                     raise TooManyElementsError
@@ -146,7 +147,7 @@ def decode_describe_client_quotas_request_v1(data: bytes, position: int, left: i
         position += 2
         if tags6:
             if tags6 > 127:
-                tags6, position = read_uvarint_tail(data, position, tags6)
+                tags6, position = read_tag_count_tail(data, position, tags6)
             left -= tags6
             if left < 0:
                 raise TooManyElementsError
@@ -322,7 +323,7 @@ def decode_describe_client_quotas_response_v1(data: bytes, position: int) -> Des
                     position += 1
                     if tags8:
                         if tags8 > 127:
-                            tags8, position = read_uvarint_tail(data, position, tags8)
+                            tags8, position = read_tag_count_tail(data, position, tags8)
                         position = skip_tags(data, position, tags8)
                     list5.append(EntityData(entity_type_2, entity_name_2))
                 entity_1 = list5
@@ -348,7 +349,7 @@ def decode_describe_client_quotas_response_v1(data: bytes, position: int) -> Des
                     position += 9
                     if tags12:
                         if tags12 > 127:
-                            tags12, position = read_uvarint_tail(data, position, tags12)
+                            tags12, position = read_tag_count_tail(data, position, tags12)
                         position = skip_tags(data, position, tags12)
                     list10.append(ValueData(key_3, value_3))
                 values_1 = list10
@@ -356,7 +357,7 @@ def decode_describe_client_quotas_response_v1(data: bytes, position: int) -> Des
                 position += 1
                 if tags13:
                     if tags13 > 127:
-                        tags13, position = read_uvarint_tail(data, position, tags13)
+                        tags13, position = read_tag_count_tail(data, position, tags13)
                     position = skip_tags(data, position, tags13)
                 list3.append(EntryData(entity_1, values_1))
             entries = list3
@@ -364,7 +365,7 @@ def decode_describe_client_quotas_response_v1(data: bytes, position: int) -> Des
         position += 1
         if tags14:
             if tags14 > 127:
-                tags14, position = read_uvarint_tail(data, position, tags14)
+                tags14, position = read_tag_count_tail(data, position, tags14)
             position = skip_tags(data, position, tags14)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -20,6 +20,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -53,7 +54,7 @@ def decode_describe_cluster_request_v0(data: bytes, position: int, left: int) ->
         position += 2
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             left -= tags1
             if left < 0:
                 raise TooManyElementsError
@@ -72,7 +73,7 @@ def decode_describe_cluster_request_v1(data: bytes, position: int, left: int) ->
         position += 3
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             left -= tags1
             if left < 0:
                 raise TooManyElementsError
@@ -91,7 +92,7 @@ def decode_describe_cluster_request_v2(data: bytes, position: int, left: int) ->
         position += 4
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             left -= tags1
             if left < 0:
                 raise TooManyElementsError
@@ -177,7 +178,7 @@ def decode_describe_cluster_response_v0(data: bytes, position: int) -> DescribeC
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list4.append(DescribeClusterBroker(broker_id_1, host_1, port_1, rack_1, False))
         brokers = list4
@@ -185,7 +186,7 @@ def decode_describe_cluster_response_v0(data: bytes, position: int) -> DescribeC
         position += 5
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -247,7 +248,7 @@ def decode_describe_cluster_response_v1(data: bytes, position: int) -> DescribeC
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list4.append(DescribeClusterBroker(broker_id_1, host_1, port_1, rack_1, False))
         brokers = list4
@@ -255,7 +256,7 @@ def decode_describe_cluster_response_v1(data: bytes, position: int) -> DescribeC
         position += 5
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -317,7 +318,7 @@ def decode_describe_cluster_response_v2(data: bytes, position: int) -> DescribeC
             position += 2
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list4.append(DescribeClusterBroker(broker_id_1, host_1, port_1, rack_1, is_fenced_1))
         brokers = list4
@@ -325,7 +326,7 @@ def decode_describe_cluster_response_v2(data: bytes, position: int) -> DescribeC
         position += 5
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)

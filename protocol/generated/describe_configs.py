@@ -23,6 +23,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -274,7 +275,7 @@ def decode_describe_configs_request_v4(data: bytes, position: int, left: int) ->
             position += 1
             if tags8:
                 if tags8 > 127:
-                    tags8, position = read_uvarint_tail(data, position, tags8)
+                    tags8, position = read_tag_count_tail(data, position, tags8)
                 left -= tags8
                 if left < 0:
                     raise TooManyElementsError
@@ -285,7 +286,7 @@ def decode_describe_configs_request_v4(data: bytes, position: int, left: int) ->
         position += 3
         if tags9:
             if tags9 > 127:
-                tags9, position = read_uvarint_tail(data, position, tags9)
+                tags9, position = read_tag_count_tail(data, position, tags9)
             left -= tags9
             if left < 0:
                 raise TooManyElementsError
@@ -712,7 +713,7 @@ def decode_describe_configs_response_v4(data: bytes, position: int) -> DescribeC
                     position += 2
                     if tags13:
                         if tags13 > 127:
-                            tags13, position = read_uvarint_tail(data, position, tags13)
+                            tags13, position = read_tag_count_tail(data, position, tags13)
                         position = skip_tags(data, position, tags13)
                     list10.append(DescribeConfigsSynonym(name_3, value_3, source_3))
                 synonyms_2 = list10
@@ -730,7 +731,7 @@ def decode_describe_configs_response_v4(data: bytes, position: int) -> DescribeC
                 position += 1
                 if tags15:
                     if tags15 > 127:
-                        tags15, position = read_uvarint_tail(data, position, tags15)
+                        tags15, position = read_tag_count_tail(data, position, tags15)
                     position = skip_tags(data, position, tags15)
                 list6.append(DescribeConfigsResourceResult(name_2, value_2, read_only_2, config_source_2, False, is_sensitive_2, synonyms_2, config_type_2, documentation_2))
             configs_1 = list6
@@ -738,7 +739,7 @@ def decode_describe_configs_response_v4(data: bytes, position: int) -> DescribeC
             position += 1
             if tags16:
                 if tags16 > 127:
-                    tags16, position = read_uvarint_tail(data, position, tags16)
+                    tags16, position = read_tag_count_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list2.append(DescribeConfigsResult(error_code_1, error_message_1, resource_type_1, resource_name_1, configs_1))
         results = list2
@@ -746,7 +747,7 @@ def decode_describe_configs_response_v4(data: bytes, position: int) -> DescribeC
         position += 1
         if tags17:
             if tags17 > 127:
-                tags17, position = read_uvarint_tail(data, position, tags17)
+                tags17, position = read_tag_count_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -21,6 +21,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -138,7 +139,7 @@ def decode_describe_groups_request_v5(data: bytes, position: int, left: int) -> 
         position += 2
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             left -= tags5
             if left < 0:
                 raise TooManyElementsError
@@ -643,7 +644,7 @@ def decode_describe_groups_response_v5(data: bytes, position: int) -> DescribeGr
                 position += 1
                 if tags15:
                     if tags15 > 127:
-                        tags15, position = read_uvarint_tail(data, position, tags15)
+                        tags15, position = read_tag_count_tail(data, position, tags15)
                     position = skip_tags(data, position, tags15)
                 list8.append(DescribedGroupMember(member_id_2, group_instance_id_2, client_id_2, client_host_2, member_metadata_2, member_assignment_2))
             members_1 = list8
@@ -651,7 +652,7 @@ def decode_describe_groups_response_v5(data: bytes, position: int) -> DescribeGr
             position += 5
             if tags16:
                 if tags16 > 127:
-                    tags16, position = read_uvarint_tail(data, position, tags16)
+                    tags16, position = read_tag_count_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list2.append(DescribedGroup(error_code_1, None, group_id_1, group_state_1, protocol_type_1, protocol_data_1, members_1, authorized_operations_1))
         groups = list2
@@ -659,7 +660,7 @@ def decode_describe_groups_response_v5(data: bytes, position: int) -> DescribeGr
         position += 1
         if tags17:
             if tags17 > 127:
-                tags17, position = read_uvarint_tail(data, position, tags17)
+                tags17, position = read_tag_count_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -787,7 +788,7 @@ def decode_describe_groups_response_v6(data: bytes, position: int) -> DescribeGr
                 position += 1
                 if tags16:
                     if tags16 > 127:
-                        tags16, position = read_uvarint_tail(data, position, tags16)
+                        tags16, position = read_tag_count_tail(data, position, tags16)
                     position = skip_tags(data, position, tags16)
                 list9.append(DescribedGroupMember(member_id_2, group_instance_id_2, client_id_2, client_host_2, member_metadata_2, member_assignment_2))
             members_1 = list9
@@ -795,7 +796,7 @@ def decode_describe_groups_response_v6(data: bytes, position: int) -> DescribeGr
             position += 5
             if tags17:
                 if tags17 > 127:
-                    tags17, position = read_uvarint_tail(data, position, tags17)
+                    tags17, position = read_tag_count_tail(data, position, tags17)
                 position = skip_tags(data, position, tags17)
             list2.append(DescribedGroup(error_code_1, error_message_1, group_id_1, group_state_1, protocol_type_1, protocol_data_1, members_1, authorized_operations_1))
         groups = list2
@@ -803,7 +804,7 @@ def decode_describe_groups_response_v6(data: bytes, position: int) -> DescribeGr
         position += 1
         if tags18:
             if tags18 > 127:
-                tags18, position = read_uvarint_tail(data, position, tags18)
+                tags18, position = read_tag_count_tail(data, position, tags18)
             position = skip_tags(data, position, tags18)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -23,6 +23,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -143,7 +144,7 @@ def decode_describe_log_dirs_request_v2(data: bytes, position: int, left: int) -
                 position += 1
                 if tags5:
                     if tags5 > 127:
-                        tags5, position = read_uvarint_tail(data, position, tags5)
+                        tags5, position = read_tag_count_tail(data, position, tags5)
                     left -= tags5
                     if left < 0:
                         raise TooManyElementsError
@@ -154,7 +155,7 @@ def decode_describe_log_dirs_request_v2(data: bytes, position: int, left: int) -
         position += 1
         if tags6:
             if tags6 > 127:
-                tags6, position = read_uvarint_tail(data, position, tags6)
+                tags6, position = read_tag_count_tail(data, position, tags6)
             left -= tags6
             if left < 0:
                 raise TooManyElementsError
@@ -309,7 +310,7 @@ def decode_describe_log_dirs_response_v2(data: bytes, position: int) -> Describe
                     position += 22
                     if tags9:
                         if tags9 > 127:
-                            tags9, position = read_uvarint_tail(data, position, tags9)
+                            tags9, position = read_tag_count_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list8.append(DescribeLogDirsPartition(partition_index_3, partition_size_3, offset_lag_3, is_future_key_3))
                 partitions_2 = list8
@@ -317,7 +318,7 @@ def decode_describe_log_dirs_response_v2(data: bytes, position: int) -> Describe
                 position += 1
                 if tags10:
                     if tags10 > 127:
-                        tags10, position = read_uvarint_tail(data, position, tags10)
+                        tags10, position = read_tag_count_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(DescribeLogDirsTopic(name_2, partitions_2))
             topics_1 = list5
@@ -325,7 +326,7 @@ def decode_describe_log_dirs_response_v2(data: bytes, position: int) -> Describe
             position += 1
             if tags11:
                 if tags11 > 127:
-                    tags11, position = read_uvarint_tail(data, position, tags11)
+                    tags11, position = read_tag_count_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(DescribeLogDirsResult(error_code_1, log_dir_1, topics_1, -1, -1, False))
         results = list2
@@ -333,7 +334,7 @@ def decode_describe_log_dirs_response_v2(data: bytes, position: int) -> Describe
         position += 1
         if tags12:
             if tags12 > 127:
-                tags12, position = read_uvarint_tail(data, position, tags12)
+                tags12, position = read_tag_count_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -395,7 +396,7 @@ def decode_describe_log_dirs_response_v3(data: bytes, position: int) -> Describe
                     position += 22
                     if tags9:
                         if tags9 > 127:
-                            tags9, position = read_uvarint_tail(data, position, tags9)
+                            tags9, position = read_tag_count_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list8.append(DescribeLogDirsPartition(partition_index_3, partition_size_3, offset_lag_3, is_future_key_3))
                 partitions_2 = list8
@@ -403,7 +404,7 @@ def decode_describe_log_dirs_response_v3(data: bytes, position: int) -> Describe
                 position += 1
                 if tags10:
                     if tags10 > 127:
-                        tags10, position = read_uvarint_tail(data, position, tags10)
+                        tags10, position = read_tag_count_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(DescribeLogDirsTopic(name_2, partitions_2))
             topics_1 = list5
@@ -411,7 +412,7 @@ def decode_describe_log_dirs_response_v3(data: bytes, position: int) -> Describe
             position += 1
             if tags11:
                 if tags11 > 127:
-                    tags11, position = read_uvarint_tail(data, position, tags11)
+                    tags11, position = read_tag_count_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(DescribeLogDirsResult(error_code_1, log_dir_1, topics_1, -1, -1, False))
         results = list2
@@ -419,7 +420,7 @@ def decode_describe_log_dirs_response_v3(data: bytes, position: int) -> Describe
         position += 1
         if tags12:
             if tags12 > 127:
-                tags12, position = read_uvarint_tail(data, position, tags12)
+                tags12, position = read_tag_count_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -481,7 +482,7 @@ def decode_describe_log_dirs_response_v4(data: bytes, position: int) -> Describe
                     position += 22
                     if tags9:
                         if tags9 > 127:
-                            tags9, position = read_uvarint_tail(data, position, tags9)
+                            tags9, position = read_tag_count_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list8.append(DescribeLogDirsPartition(partition_index_3, partition_size_3, offset_lag_3, is_future_key_3))
                 partitions_2 = list8
@@ -489,7 +490,7 @@ def decode_describe_log_dirs_response_v4(data: bytes, position: int) -> Describe
                 position += 1
                 if tags10:
                     if tags10 > 127:
-                        tags10, position = read_uvarint_tail(data, position, tags10)
+                        tags10, position = read_tag_count_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(DescribeLogDirsTopic(name_2, partitions_2))
             topics_1 = list5
@@ -497,7 +498,7 @@ def decode_describe_log_dirs_response_v4(data: bytes, position: int) -> Describe
             position += 17
             if tags11:
                 if tags11 > 127:
-                    tags11, position = read_uvarint_tail(data, position, tags11)
+                    tags11, position = read_tag_count_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(DescribeLogDirsResult(error_code_1, log_dir_1, topics_1, total_bytes_1, usable_bytes_1, False))
         results = list2
@@ -505,7 +506,7 @@ def decode_describe_log_dirs_response_v4(data: bytes, position: int) -> Describe
         position += 1
         if tags12:
             if tags12 > 127:
-                tags12, position = read_uvarint_tail(data, position, tags12)
+                tags12, position = read_tag_count_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -567,7 +568,7 @@ def decode_describe_log_dirs_response_v5(data: bytes, position: int) -> Describe
                     position += 22
                     if tags9:
                         if tags9 > 127:
-                            tags9, position = read_uvarint_tail(data, position, tags9)
+                            tags9, position = read_tag_count_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list8.append(DescribeLogDirsPartition(partition_index_3, partition_size_3, offset_lag_3, is_future_key_3))
                 partitions_2 = list8
@@ -575,7 +576,7 @@ def decode_describe_log_dirs_response_v5(data: bytes, position: int) -> Describe
                 position += 1
                 if tags10:
                     if tags10 > 127:
-                        tags10, position = read_uvarint_tail(data, position, tags10)
+                        tags10, position = read_tag_count_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(DescribeLogDirsTopic(name_2, partitions_2))
             topics_1 = list5
@@ -583,7 +584,7 @@ def decode_describe_log_dirs_response_v5(data: bytes, position: int) -> Describe
             position += 18
             if tags11:
                 if tags11 > 127:
-                    tags11, position = read_uvarint_tail(data, position, tags11)
+                    tags11, position = read_tag_count_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(DescribeLogDirsResult(error_code_1, log_dir_1, topics_1, total_bytes_1, usable_bytes_1, is_cordoned_1))
         results = list2
@@ -591,7 +592,7 @@ def decode_describe_log_dirs_response_v5(data: bytes, position: int) -> Describe
         position += 1
         if tags12:
             if tags12 > 127:
-                tags12, position = read_uvarint_tail(data, position, tags12)
+                tags12, position = read_tag_count_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -23,6 +23,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -84,7 +85,7 @@ def decode_describe_producers_request_v0(data: bytes, position: int, left: int) 
             position += 1
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 left -= tags5
                 if left < 0:
                     raise TooManyElementsError
@@ -95,7 +96,7 @@ def decode_describe_producers_request_v0(data: bytes, position: int, left: int) 
         position += 1
         if tags6:
             if tags6 > 127:
-                tags6, position = read_uvarint_tail(data, position, tags6)
+                tags6, position = read_tag_count_tail(data, position, tags6)
             left -= tags6
             if left < 0:
                 raise TooManyElementsError
@@ -179,7 +180,7 @@ def decode_describe_producers_response_v0(data: bytes, position: int) -> Describ
                     position += 37
                     if tags9:
                         if tags9 > 127:
-                            tags9, position = read_uvarint_tail(data, position, tags9)
+                            tags9, position = read_tag_count_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list8.append(ProducerState(producer_id_3, producer_epoch_3, last_sequence_3, last_timestamp_3, coordinator_epoch_3, current_txn_start_offset_3))
                 active_producers_2 = list8
@@ -187,7 +188,7 @@ def decode_describe_producers_response_v0(data: bytes, position: int) -> Describ
                 position += 1
                 if tags10:
                     if tags10 > 127:
-                        tags10, position = read_uvarint_tail(data, position, tags10)
+                        tags10, position = read_tag_count_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(PartitionResponse(partition_index_2, error_code_2, error_message_2, active_producers_2))
             partitions_1 = list5
@@ -195,7 +196,7 @@ def decode_describe_producers_response_v0(data: bytes, position: int) -> Describ
             position += 1
             if tags11:
                 if tags11 > 127:
-                    tags11, position = read_uvarint_tail(data, position, tags11)
+                    tags11, position = read_tag_count_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(TopicResponse(name_1, partitions_1))
         topics = list2
@@ -203,7 +204,7 @@ def decode_describe_producers_response_v0(data: bytes, position: int) -> Describ
         position += 1
         if tags12:
             if tags12 > 127:
-                tags12, position = read_uvarint_tail(data, position, tags12)
+                tags12, position = read_tag_count_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)

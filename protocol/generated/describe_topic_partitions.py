@@ -23,6 +23,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -80,7 +81,7 @@ def decode_describe_topic_partitions_request_v0(data: bytes, position: int, left
             position += 1
             if tags4:
                 if tags4 > 127:
-                    tags4, position = read_uvarint_tail(data, position, tags4)
+                    tags4, position = read_tag_count_tail(data, position, tags4)
                 left -= tags4
                 if left < 0:
                     raise TooManyElementsError
@@ -107,7 +108,7 @@ def decode_describe_topic_partitions_request_v0(data: bytes, position: int, left
             position += 5
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 left -= tags7
                 if left < 0:
                     raise TooManyElementsError
@@ -117,7 +118,7 @@ def decode_describe_topic_partitions_request_v0(data: bytes, position: int, left
         position += 1
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             left -= tags8
             if left < 0:
                 raise TooManyElementsError
@@ -245,7 +246,7 @@ def decode_describe_topic_partitions_response_v0(data: bytes, position: int) -> 
                 position += 1
                 if tags11:
                     if tags11 > 127:
-                        tags11, position = read_uvarint_tail(data, position, tags11)
+                        tags11, position = read_tag_count_tail(data, position, tags11)
                     position = skip_tags(data, position, tags11)
                 list5.append(DescribeTopicPartitionsResponsePartition(error_code_2, partition_index_2, leader_id_2, leader_epoch_2, replica_nodes_2, isr_nodes_2, eligible_leader_replicas_2, last_known_elr_2, offline_replicas_2))
             partitions_1 = list5
@@ -253,7 +254,7 @@ def decode_describe_topic_partitions_response_v0(data: bytes, position: int) -> 
             position += 5
             if tags12:
                 if tags12 > 127:
-                    tags12, position = read_uvarint_tail(data, position, tags12)
+                    tags12, position = read_tag_count_tail(data, position, tags12)
                 position = skip_tags(data, position, tags12)
             list2.append(DescribeTopicPartitionsResponseTopic(error_code_1, name_1, topic_id_1, is_internal_1, partitions_1, topic_authorized_operations_1))
         topics = list2
@@ -275,14 +276,14 @@ def decode_describe_topic_partitions_response_v0(data: bytes, position: int) -> 
             position += 5
             if tags15:
                 if tags15 > 127:
-                    tags15, position = read_uvarint_tail(data, position, tags15)
+                    tags15, position = read_tag_count_tail(data, position, tags15)
                 position = skip_tags(data, position, tags15)
             next_cursor = Cursor(topic_name_3, partition_index_3)
         tags16 = data[position]
         position += 1
         if tags16:
             if tags16 > 127:
-                tags16, position = read_uvarint_tail(data, position, tags16)
+                tags16, position = read_tag_count_tail(data, position, tags16)
             position = skip_tags(data, position, tags16)
         if position > size:
             raise DecodeError(TOO_SHORT)

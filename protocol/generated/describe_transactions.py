@@ -21,6 +21,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -72,7 +73,7 @@ def decode_describe_transactions_request_v0(data: bytes, position: int, left: in
         position += 1
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             left -= tags5
             if left < 0:
                 raise TooManyElementsError
@@ -160,7 +161,7 @@ def decode_describe_transactions_response_v0(data: bytes, position: int) -> Desc
                 position += 1
                 if tags9:
                     if tags9 > 127:
-                        tags9, position = read_uvarint_tail(data, position, tags9)
+                        tags9, position = read_tag_count_tail(data, position, tags9)
                     position = skip_tags(data, position, tags9)
                 list6.append(TopicData(topic_2, partitions_2))
             topics_1 = list6
@@ -168,7 +169,7 @@ def decode_describe_transactions_response_v0(data: bytes, position: int) -> Desc
             position += 1
             if tags10:
                 if tags10 > 127:
-                    tags10, position = read_uvarint_tail(data, position, tags10)
+                    tags10, position = read_tag_count_tail(data, position, tags10)
                 position = skip_tags(data, position, tags10)
             list2.append(TransactionState(error_code_1, transactional_id_1, transaction_state_1, transaction_timeout_ms_1, transaction_start_time_ms_1, producer_id_1, producer_epoch_1, topics_1))
         transaction_states = list2
@@ -176,7 +177,7 @@ def decode_describe_transactions_response_v0(data: bytes, position: int) -> Desc
         position += 1
         if tags11:
             if tags11 > 127:
-                tags11, position = read_uvarint_tail(data, position, tags11)
+                tags11, position = read_tag_count_tail(data, position, tags11)
             position = skip_tags(data, position, tags11)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -22,6 +22,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -73,7 +74,7 @@ def decode_describe_user_scram_credentials_request_v0(data: bytes, position: int
                 position += 1
                 if tags4:
                     if tags4 > 127:
-                        tags4, position = read_uvarint_tail(data, position, tags4)
+                        tags4, position = read_tag_count_tail(data, position, tags4)
                     left -= tags4
                     if left < 0:
                         raise TooManyElementsError
@@ -84,7 +85,7 @@ def decode_describe_user_scram_credentials_request_v0(data: bytes, position: int
         position += 1
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             left -= tags5
             if left < 0:
                 raise TooManyElementsError
@@ -169,7 +170,7 @@ def decode_describe_user_scram_credentials_response_v0(data: bytes, position: in
                 position += 6
                 if tags8:
                     if tags8 > 127:
-                        tags8, position = read_uvarint_tail(data, position, tags8)
+                        tags8, position = read_tag_count_tail(data, position, tags8)
                     position = skip_tags(data, position, tags8)
                 list7.append(CredentialInfo(mechanism_2, iterations_2))
             credential_infos_1 = list7
@@ -177,7 +178,7 @@ def decode_describe_user_scram_credentials_response_v0(data: bytes, position: in
             position += 1
             if tags9:
                 if tags9 > 127:
-                    tags9, position = read_uvarint_tail(data, position, tags9)
+                    tags9, position = read_tag_count_tail(data, position, tags9)
                 position = skip_tags(data, position, tags9)
             list3.append(DescribeUserScramCredentialsResult(user_1, error_code_1, error_message_1, credential_infos_1))
         results = list3
@@ -185,7 +186,7 @@ def decode_describe_user_scram_credentials_response_v0(data: bytes, position: in
         position += 1
         if tags10:
             if tags10 > 127:
-                tags10, position = read_uvarint_tail(data, position, tags10)
+                tags10, position = read_tag_count_tail(data, position, tags10)
             position = skip_tags(data, position, tags10)
         if position > size:
             raise DecodeError(TOO_SHORT)

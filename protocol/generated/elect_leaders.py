@@ -22,6 +22,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -184,7 +185,7 @@ def decode_elect_leaders_request_v2(data: bytes, position: int, left: int) -> El
                 position += 1
                 if tags5:
                     if tags5 > 127:
-                        tags5, position = read_uvarint_tail(data, position, tags5)
+                        tags5, position = read_tag_count_tail(data, position, tags5)
                     left -= tags5
                     if left < 0:
                         raise TooManyElementsError
@@ -195,7 +196,7 @@ def decode_elect_leaders_request_v2(data: bytes, position: int, left: int) -> El
         position += 5
         if tags6:
             if tags6 > 127:
-                tags6, position = read_uvarint_tail(data, position, tags6)
+                tags6, position = read_tag_count_tail(data, position, tags6)
             left -= tags6
             if left < 0:
                 raise TooManyElementsError
@@ -396,7 +397,7 @@ def decode_elect_leaders_response_v2(data: bytes, position: int) -> ElectLeaders
                 position += 1
                 if tags7:
                     if tags7 > 127:
-                        tags7, position = read_uvarint_tail(data, position, tags7)
+                        tags7, position = read_tag_count_tail(data, position, tags7)
                     position = skip_tags(data, position, tags7)
                 list5.append(PartitionResult(partition_id_2, error_code_2, error_message_2))
             partition_result_1 = list5
@@ -404,7 +405,7 @@ def decode_elect_leaders_response_v2(data: bytes, position: int) -> ElectLeaders
             position += 1
             if tags8:
                 if tags8 > 127:
-                    tags8, position = read_uvarint_tail(data, position, tags8)
+                    tags8, position = read_tag_count_tail(data, position, tags8)
                 position = skip_tags(data, position, tags8)
             list2.append(ReplicaElectionResult(topic_1, partition_result_1))
         replica_election_results = list2
@@ -412,7 +413,7 @@ def decode_elect_leaders_response_v2(data: bytes, position: int) -> ElectLeaders
         position += 1
         if tags9:
             if tags9 > 127:
-                tags9, position = read_uvarint_tail(data, position, tags9)
+                tags9, position = read_tag_count_tail(data, position, tags9)
             position = skip_tags(data, position, tags9)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -19,6 +19,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -76,7 +77,7 @@ def decode_end_txn_request_v3(data: bytes, position: int, left: int) -> EndTxnRe
         position += 12
         if tags2:
             if tags2 > 127:
-                tags2, position = read_uvarint_tail(data, position, tags2)
+                tags2, position = read_tag_count_tail(data, position, tags2)
             left -= tags2
             if left < 0:
                 raise TooManyElementsError
@@ -122,7 +123,7 @@ def decode_end_txn_response_v3(data: bytes, position: int) -> EndTxnResponse:
         position += 7
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -138,7 +139,7 @@ def decode_end_txn_response_v5(data: bytes, position: int) -> EndTxnResponse:
         position += 17
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)

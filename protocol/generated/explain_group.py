@@ -19,6 +19,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -49,7 +50,7 @@ def decode_explain_group_request_v0(data: bytes, position: int, left: int) -> Ex
         position += 1
         if tags2:
             if tags2 > 127:
-                tags2, position = read_uvarint_tail(data, position, tags2)
+                tags2, position = read_tag_count_tail(data, position, tags2)
             left -= tags2
             if left < 0:
                 raise TooManyElementsError
@@ -97,7 +98,7 @@ def decode_explain_group_response_v0(data: bytes, position: int) -> ExplainGroup
         position += 1
         if tags3:
             if tags3 > 127:
-                tags3, position = read_uvarint_tail(data, position, tags3)
+                tags3, position = read_tag_count_tail(data, position, tags3)
             position = skip_tags(data, position, tags3)
         if position > size:
             raise DecodeError(TOO_SHORT)

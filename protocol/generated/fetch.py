@@ -32,6 +32,7 @@ from protocol.primitives import (
     UNENCODABLE,
     ZERO_UUID,
     read_tag,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -530,7 +531,7 @@ def decode_fetch_request_v12(data: bytes, position: int, left: int) -> FetchRequ
                 position += 33
                 if tags6:
                     if tags6 > 127:
-                        tags6, position = read_uvarint_tail(data, position, tags6)
+                        tags6, position = read_tag_count_tail(data, position, tags6)
                     left -= tags6
                     if left < 0:
                         raise TooManyElementsError
@@ -541,7 +542,7 @@ def decode_fetch_request_v12(data: bytes, position: int, left: int) -> FetchRequ
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 left -= tags7
                 if left < 0:
                     raise TooManyElementsError
@@ -588,7 +589,7 @@ def decode_fetch_request_v12(data: bytes, position: int, left: int) -> FetchRequ
             position += 1
             if tags12:
                 if tags12 > 127:
-                    tags12, position = read_uvarint_tail(data, position, tags12)
+                    tags12, position = read_tag_count_tail(data, position, tags12)
                 left -= tags12
                 if left < 0:
                     raise TooManyElementsError
@@ -610,7 +611,7 @@ def decode_fetch_request_v12(data: bytes, position: int, left: int) -> FetchRequ
         cluster_id: str | None = None
         if tags14:
             if tags14 > 127:
-                tags14, position = read_uvarint_tail(data, position, tags14)
+                tags14, position = read_tag_count_tail(data, position, tags14)
             left -= tags14
             if left < 0:
                 raise TooManyElementsError
@@ -673,7 +674,7 @@ def decode_fetch_request_v13(data: bytes, position: int, left: int) -> FetchRequ
                 position += 33
                 if tags5:
                     if tags5 > 127:
-                        tags5, position = read_uvarint_tail(data, position, tags5)
+                        tags5, position = read_tag_count_tail(data, position, tags5)
                     left -= tags5
                     if left < 0:
                         raise TooManyElementsError
@@ -684,7 +685,7 @@ def decode_fetch_request_v13(data: bytes, position: int, left: int) -> FetchRequ
             position += 1
             if tags6:
                 if tags6 > 127:
-                    tags6, position = read_uvarint_tail(data, position, tags6)
+                    tags6, position = read_tag_count_tail(data, position, tags6)
                 left -= tags6
                 if left < 0:
                     raise TooManyElementsError
@@ -721,7 +722,7 @@ def decode_fetch_request_v13(data: bytes, position: int, left: int) -> FetchRequ
             position += 1
             if tags10:
                 if tags10 > 127:
-                    tags10, position = read_uvarint_tail(data, position, tags10)
+                    tags10, position = read_tag_count_tail(data, position, tags10)
                 left -= tags10
                 if left < 0:
                     raise TooManyElementsError
@@ -743,7 +744,7 @@ def decode_fetch_request_v13(data: bytes, position: int, left: int) -> FetchRequ
         cluster_id: str | None = None
         if tags12:
             if tags12 > 127:
-                tags12, position = read_uvarint_tail(data, position, tags12)
+                tags12, position = read_tag_count_tail(data, position, tags12)
             left -= tags12
             if left < 0:
                 raise TooManyElementsError
@@ -806,7 +807,7 @@ def decode_fetch_request_v15(data: bytes, position: int, left: int) -> FetchRequ
                 position += 33
                 if tags5:
                     if tags5 > 127:
-                        tags5, position = read_uvarint_tail(data, position, tags5)
+                        tags5, position = read_tag_count_tail(data, position, tags5)
                     left -= tags5
                     if left < 0:
                         raise TooManyElementsError
@@ -817,7 +818,7 @@ def decode_fetch_request_v15(data: bytes, position: int, left: int) -> FetchRequ
             position += 1
             if tags6:
                 if tags6 > 127:
-                    tags6, position = read_uvarint_tail(data, position, tags6)
+                    tags6, position = read_tag_count_tail(data, position, tags6)
                 left -= tags6
                 if left < 0:
                     raise TooManyElementsError
@@ -854,7 +855,7 @@ def decode_fetch_request_v15(data: bytes, position: int, left: int) -> FetchRequ
             position += 1
             if tags10:
                 if tags10 > 127:
-                    tags10, position = read_uvarint_tail(data, position, tags10)
+                    tags10, position = read_tag_count_tail(data, position, tags10)
                 left -= tags10
                 if left < 0:
                     raise TooManyElementsError
@@ -877,7 +878,7 @@ def decode_fetch_request_v15(data: bytes, position: int, left: int) -> FetchRequ
         replica_state: ReplicaState = ReplicaState()
         if tags12:
             if tags12 > 127:
-                tags12, position = read_uvarint_tail(data, position, tags12)
+                tags12, position = read_tag_count_tail(data, position, tags12)
             left -= tags12
             if left < 0:
                 raise TooManyElementsError
@@ -904,7 +905,7 @@ def decode_fetch_request_v15(data: bytes, position: int, left: int) -> FetchRequ
                     position += 13
                     if tags17:
                         if tags17 > 127:
-                            tags17, position = read_uvarint_tail(data, position, tags17)
+                            tags17, position = read_tag_count_tail(data, position, tags17)
                         left -= tags17
                         if left < 0:
                             raise TooManyElementsError
@@ -954,7 +955,7 @@ def decode_fetch_request_v17(data: bytes, position: int, left: int) -> FetchRequ
                 replica_directory_id_2: bytes = ZERO_UUID
                 if tags5:
                     if tags5 > 127:
-                        tags5, position = read_uvarint_tail(data, position, tags5)
+                        tags5, position = read_tag_count_tail(data, position, tags5)
                     left -= tags5
                     if left < 0:
                         raise TooManyElementsError
@@ -974,7 +975,7 @@ def decode_fetch_request_v17(data: bytes, position: int, left: int) -> FetchRequ
             position += 1
             if tags9:
                 if tags9 > 127:
-                    tags9, position = read_uvarint_tail(data, position, tags9)
+                    tags9, position = read_tag_count_tail(data, position, tags9)
                 left -= tags9
                 if left < 0:
                     raise TooManyElementsError
@@ -1011,7 +1012,7 @@ def decode_fetch_request_v17(data: bytes, position: int, left: int) -> FetchRequ
             position += 1
             if tags13:
                 if tags13 > 127:
-                    tags13, position = read_uvarint_tail(data, position, tags13)
+                    tags13, position = read_tag_count_tail(data, position, tags13)
                 left -= tags13
                 if left < 0:
                     raise TooManyElementsError
@@ -1034,7 +1035,7 @@ def decode_fetch_request_v17(data: bytes, position: int, left: int) -> FetchRequ
         replica_state: ReplicaState = ReplicaState()
         if tags15:
             if tags15 > 127:
-                tags15, position = read_uvarint_tail(data, position, tags15)
+                tags15, position = read_tag_count_tail(data, position, tags15)
             left -= tags15
             if left < 0:
                 raise TooManyElementsError
@@ -1061,7 +1062,7 @@ def decode_fetch_request_v17(data: bytes, position: int, left: int) -> FetchRequ
                     position += 13
                     if tags20:
                         if tags20 > 127:
-                            tags20, position = read_uvarint_tail(data, position, tags20)
+                            tags20, position = read_tag_count_tail(data, position, tags20)
                         left -= tags20
                         if left < 0:
                             raise TooManyElementsError
@@ -1112,7 +1113,7 @@ def decode_fetch_request_v18(data: bytes, position: int, left: int) -> FetchRequ
                 high_watermark_2: int = 9223372036854775807
                 if tags5:
                     if tags5 > 127:
-                        tags5, position = read_uvarint_tail(data, position, tags5)
+                        tags5, position = read_tag_count_tail(data, position, tags5)
                     left -= tags5
                     if left < 0:
                         raise TooManyElementsError
@@ -1137,7 +1138,7 @@ def decode_fetch_request_v18(data: bytes, position: int, left: int) -> FetchRequ
             position += 1
             if tags9:
                 if tags9 > 127:
-                    tags9, position = read_uvarint_tail(data, position, tags9)
+                    tags9, position = read_tag_count_tail(data, position, tags9)
                 left -= tags9
                 if left < 0:
                     raise TooManyElementsError
@@ -1174,7 +1175,7 @@ def decode_fetch_request_v18(data: bytes, position: int, left: int) -> FetchRequ
             position += 1
             if tags13:
                 if tags13 > 127:
-                    tags13, position = read_uvarint_tail(data, position, tags13)
+                    tags13, position = read_tag_count_tail(data, position, tags13)
                 left -= tags13
                 if left < 0:
                     raise TooManyElementsError
@@ -1197,7 +1198,7 @@ def decode_fetch_request_v18(data: bytes, position: int, left: int) -> FetchRequ
         replica_state: ReplicaState = ReplicaState()
         if tags15:
             if tags15 > 127:
-                tags15, position = read_uvarint_tail(data, position, tags15)
+                tags15, position = read_tag_count_tail(data, position, tags15)
             left -= tags15
             if left < 0:
                 raise TooManyElementsError
@@ -1224,7 +1225,7 @@ def decode_fetch_request_v18(data: bytes, position: int, left: int) -> FetchRequ
                     position += 13
                     if tags20:
                         if tags20 > 127:
-                            tags20, position = read_uvarint_tail(data, position, tags20)
+                            tags20, position = read_tag_count_tail(data, position, tags20)
                         left -= tags20
                         if left < 0:
                             raise TooManyElementsError
@@ -1985,7 +1986,7 @@ def decode_fetch_response_v12(data: bytes, position: int) -> FetchResponse:
                         position += 17
                         if tags8:
                             if tags8 > 127:
-                                tags8, position = read_uvarint_tail(data, position, tags8)
+                                tags8, position = read_tag_count_tail(data, position, tags8)
                             position = skip_tags(data, position, tags8)
                         list7.append(AbortedTransaction(producer_id_3, first_offset_3))
                     aborted_transactions_2 = list7
@@ -2006,7 +2007,7 @@ def decode_fetch_response_v12(data: bytes, position: int) -> FetchResponse:
                 snapshot_id_2: SnapshotId = SnapshotId()
                 if tags10:
                     if tags10 > 127:
-                        tags10, position = read_uvarint_tail(data, position, tags10)
+                        tags10, position = read_tag_count_tail(data, position, tags10)
                     previous12 = -1
                     for _ in range(tags10):
                         tag11, end13, position = read_tag(data, position, previous12)
@@ -2016,7 +2017,7 @@ def decode_fetch_response_v12(data: bytes, position: int) -> FetchResponse:
                             position += 13
                             if tags14:
                                 if tags14 > 127:
-                                    tags14, position = read_uvarint_tail(data, position, tags14)
+                                    tags14, position = read_tag_count_tail(data, position, tags14)
                                 position = skip_tags(data, position, tags14)
                             diverging_epoch_2 = EpochEndOffset(epoch_4, end_offset_4)
                             if position != end13:
@@ -2026,7 +2027,7 @@ def decode_fetch_response_v12(data: bytes, position: int) -> FetchResponse:
                             position += 9
                             if tags15:
                                 if tags15 > 127:
-                                    tags15, position = read_uvarint_tail(data, position, tags15)
+                                    tags15, position = read_tag_count_tail(data, position, tags15)
                                 position = skip_tags(data, position, tags15)
                             current_leader_2 = LeaderIdAndEpoch(leader_id_5, leader_epoch_5)
                             if position != end13:
@@ -2036,7 +2037,7 @@ def decode_fetch_response_v12(data: bytes, position: int) -> FetchResponse:
                             position += 13
                             if tags16:
                                 if tags16 > 127:
-                                    tags16, position = read_uvarint_tail(data, position, tags16)
+                                    tags16, position = read_tag_count_tail(data, position, tags16)
                                 position = skip_tags(data, position, tags16)
                             snapshot_id_2 = SnapshotId(end_offset_6, epoch_6)
                             if position != end13:
@@ -2048,7 +2049,7 @@ def decode_fetch_response_v12(data: bytes, position: int) -> FetchResponse:
             position += 1
             if tags17:
                 if tags17 > 127:
-                    tags17, position = read_uvarint_tail(data, position, tags17)
+                    tags17, position = read_tag_count_tail(data, position, tags17)
                 position = skip_tags(data, position, tags17)
             list2.append(FetchableTopicResponse(topic_1, ZERO_UUID, partitions_1))
         responses = list2
@@ -2056,7 +2057,7 @@ def decode_fetch_response_v12(data: bytes, position: int) -> FetchResponse:
         position += 1
         if tags18:
             if tags18 > 127:
-                tags18, position = read_uvarint_tail(data, position, tags18)
+                tags18, position = read_tag_count_tail(data, position, tags18)
             position = skip_tags(data, position, tags18)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -2105,7 +2106,7 @@ def decode_fetch_response_v13(data: bytes, position: int) -> FetchResponse:
                         position += 17
                         if tags7:
                             if tags7 > 127:
-                                tags7, position = read_uvarint_tail(data, position, tags7)
+                                tags7, position = read_tag_count_tail(data, position, tags7)
                             position = skip_tags(data, position, tags7)
                         list6.append(AbortedTransaction(producer_id_3, first_offset_3))
                     aborted_transactions_2 = list6
@@ -2126,7 +2127,7 @@ def decode_fetch_response_v13(data: bytes, position: int) -> FetchResponse:
                 snapshot_id_2: SnapshotId = SnapshotId()
                 if tags9:
                     if tags9 > 127:
-                        tags9, position = read_uvarint_tail(data, position, tags9)
+                        tags9, position = read_tag_count_tail(data, position, tags9)
                     previous11 = -1
                     for _ in range(tags9):
                         tag10, end12, position = read_tag(data, position, previous11)
@@ -2136,7 +2137,7 @@ def decode_fetch_response_v13(data: bytes, position: int) -> FetchResponse:
                             position += 13
                             if tags13:
                                 if tags13 > 127:
-                                    tags13, position = read_uvarint_tail(data, position, tags13)
+                                    tags13, position = read_tag_count_tail(data, position, tags13)
                                 position = skip_tags(data, position, tags13)
                             diverging_epoch_2 = EpochEndOffset(epoch_4, end_offset_4)
                             if position != end12:
@@ -2146,7 +2147,7 @@ def decode_fetch_response_v13(data: bytes, position: int) -> FetchResponse:
                             position += 9
                             if tags14:
                                 if tags14 > 127:
-                                    tags14, position = read_uvarint_tail(data, position, tags14)
+                                    tags14, position = read_tag_count_tail(data, position, tags14)
                                 position = skip_tags(data, position, tags14)
                             current_leader_2 = LeaderIdAndEpoch(leader_id_5, leader_epoch_5)
                             if position != end12:
@@ -2156,7 +2157,7 @@ def decode_fetch_response_v13(data: bytes, position: int) -> FetchResponse:
                             position += 13
                             if tags15:
                                 if tags15 > 127:
-                                    tags15, position = read_uvarint_tail(data, position, tags15)
+                                    tags15, position = read_tag_count_tail(data, position, tags15)
                                 position = skip_tags(data, position, tags15)
                             snapshot_id_2 = SnapshotId(end_offset_6, epoch_6)
                             if position != end12:
@@ -2168,7 +2169,7 @@ def decode_fetch_response_v13(data: bytes, position: int) -> FetchResponse:
             position += 1
             if tags16:
                 if tags16 > 127:
-                    tags16, position = read_uvarint_tail(data, position, tags16)
+                    tags16, position = read_tag_count_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list2.append(FetchableTopicResponse("", topic_id_1, partitions_1))
         responses = list2
@@ -2176,7 +2177,7 @@ def decode_fetch_response_v13(data: bytes, position: int) -> FetchResponse:
         position += 1
         if tags17:
             if tags17 > 127:
-                tags17, position = read_uvarint_tail(data, position, tags17)
+                tags17, position = read_tag_count_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -2225,7 +2226,7 @@ def decode_fetch_response_v16(data: bytes, position: int) -> FetchResponse:
                         position += 17
                         if tags7:
                             if tags7 > 127:
-                                tags7, position = read_uvarint_tail(data, position, tags7)
+                                tags7, position = read_tag_count_tail(data, position, tags7)
                             position = skip_tags(data, position, tags7)
                         list6.append(AbortedTransaction(producer_id_3, first_offset_3))
                     aborted_transactions_2 = list6
@@ -2246,7 +2247,7 @@ def decode_fetch_response_v16(data: bytes, position: int) -> FetchResponse:
                 snapshot_id_2: SnapshotId = SnapshotId()
                 if tags9:
                     if tags9 > 127:
-                        tags9, position = read_uvarint_tail(data, position, tags9)
+                        tags9, position = read_tag_count_tail(data, position, tags9)
                     previous11 = -1
                     for _ in range(tags9):
                         tag10, end12, position = read_tag(data, position, previous11)
@@ -2256,7 +2257,7 @@ def decode_fetch_response_v16(data: bytes, position: int) -> FetchResponse:
                             position += 13
                             if tags13:
                                 if tags13 > 127:
-                                    tags13, position = read_uvarint_tail(data, position, tags13)
+                                    tags13, position = read_tag_count_tail(data, position, tags13)
                                 position = skip_tags(data, position, tags13)
                             diverging_epoch_2 = EpochEndOffset(epoch_4, end_offset_4)
                             if position != end12:
@@ -2266,7 +2267,7 @@ def decode_fetch_response_v16(data: bytes, position: int) -> FetchResponse:
                             position += 9
                             if tags14:
                                 if tags14 > 127:
-                                    tags14, position = read_uvarint_tail(data, position, tags14)
+                                    tags14, position = read_tag_count_tail(data, position, tags14)
                                 position = skip_tags(data, position, tags14)
                             current_leader_2 = LeaderIdAndEpoch(leader_id_5, leader_epoch_5)
                             if position != end12:
@@ -2276,7 +2277,7 @@ def decode_fetch_response_v16(data: bytes, position: int) -> FetchResponse:
                             position += 13
                             if tags15:
                                 if tags15 > 127:
-                                    tags15, position = read_uvarint_tail(data, position, tags15)
+                                    tags15, position = read_tag_count_tail(data, position, tags15)
                                 position = skip_tags(data, position, tags15)
                             snapshot_id_2 = SnapshotId(end_offset_6, epoch_6)
                             if position != end12:
@@ -2288,7 +2289,7 @@ def decode_fetch_response_v16(data: bytes, position: int) -> FetchResponse:
             position += 1
             if tags16:
                 if tags16 > 127:
-                    tags16, position = read_uvarint_tail(data, position, tags16)
+                    tags16, position = read_tag_count_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list2.append(FetchableTopicResponse("", topic_id_1, partitions_1))
         responses = list2
@@ -2297,7 +2298,7 @@ def decode_fetch_response_v16(data: bytes, position: int) -> FetchResponse:
         node_endpoints: list[NodeEndpoint] = []
         if tags17:
             if tags17 > 127:
-                tags17, position = read_uvarint_tail(data, position, tags17)
+                tags17, position = read_tag_count_tail(data, position, tags17)
             previous19 = -1
             for _ in range(tags17):
                 tag18, end20, position = read_tag(data, position, previous19)
@@ -2334,7 +2335,7 @@ def decode_fetch_response_v16(data: bytes, position: int) -> FetchResponse:
                         position += 1
                         if tags25:
                             if tags25 > 127:
-                                tags25, position = read_uvarint_tail(data, position, tags25)
+                                tags25, position = read_tag_count_tail(data, position, tags25)
                             position = skip_tags(data, position, tags25)
                         list22.append(NodeEndpoint(node_id_7, host_7, port_7, rack_7))
                     node_endpoints = list22

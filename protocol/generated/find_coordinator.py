@@ -20,6 +20,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -101,7 +102,7 @@ def decode_find_coordinator_request_v3(data: bytes, position: int, left: int) ->
         position += 2
         if tags2:
             if tags2 > 127:
-                tags2, position = read_uvarint_tail(data, position, tags2)
+                tags2, position = read_tag_count_tail(data, position, tags2)
             left -= tags2
             if left < 0:
                 raise TooManyElementsError
@@ -145,7 +146,7 @@ def decode_find_coordinator_request_v4(data: bytes, position: int, left: int) ->
         position += 1
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             left -= tags5
             if left < 0:
                 raise TooManyElementsError
@@ -268,7 +269,7 @@ def decode_find_coordinator_response_v3(data: bytes, position: int) -> FindCoord
         position += 5
         if tags3:
             if tags3 > 127:
-                tags3, position = read_uvarint_tail(data, position, tags3)
+                tags3, position = read_tag_count_tail(data, position, tags3)
             position = skip_tags(data, position, tags3)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -320,7 +321,7 @@ def decode_find_coordinator_response_v4(data: bytes, position: int) -> FindCoord
             position += 1
             if tags6:
                 if tags6 > 127:
-                    tags6, position = read_uvarint_tail(data, position, tags6)
+                    tags6, position = read_tag_count_tail(data, position, tags6)
                 position = skip_tags(data, position, tags6)
             list2.append(Coordinator(key_1, node_id_1, host_1, port_1, error_code_1, error_message_1))
         coordinators = list2
@@ -328,7 +329,7 @@ def decode_find_coordinator_response_v4(data: bytes, position: int) -> FindCoord
         position += 1
         if tags7:
             if tags7 > 127:
-                tags7, position = read_uvarint_tail(data, position, tags7)
+                tags7, position = read_tag_count_tail(data, position, tags7)
             position = skip_tags(data, position, tags7)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -23,6 +23,7 @@ from protocol.primitives import (
     TOO_SHORT,
     UNENCODABLE,
     read_tag,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -88,7 +89,7 @@ def decode_follow_catalogue_request_v0(data: bytes, position: int, left: int) ->
             position += 5
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 left -= tags5
                 if left < 0:
                     raise TooManyElementsError
@@ -110,7 +111,7 @@ def decode_follow_catalogue_request_v0(data: bytes, position: int, left: int) ->
         documents: list[KnownDocument] = []
         if tags7:
             if tags7 > 127:
-                tags7, position = read_uvarint_tail(data, position, tags7)
+                tags7, position = read_tag_count_tail(data, position, tags7)
             left -= tags7
             if left < 0:
                 raise TooManyElementsError
@@ -153,7 +154,7 @@ def decode_follow_catalogue_request_v0(data: bytes, position: int, left: int) ->
                         position += 1
                         if tags15:
                             if tags15 > 127:
-                                tags15, position = read_uvarint_tail(data, position, tags15)
+                                tags15, position = read_tag_count_tail(data, position, tags15)
                             left -= tags15
                             if left < 0:
                                 raise TooManyElementsError
@@ -233,7 +234,7 @@ def decode_follow_catalogue_response_v0(data: bytes, position: int) -> FollowCat
         documents: list[NewDocument] = []
         if tags3:
             if tags3 > 127:
-                tags3, position = read_uvarint_tail(data, position, tags3)
+                tags3, position = read_tag_count_tail(data, position, tags3)
             previous5 = -1
             for _ in range(tags3):
                 tag4, end6, position = read_tag(data, position, previous5)
@@ -268,7 +269,7 @@ def decode_follow_catalogue_response_v0(data: bytes, position: int) -> FollowCat
                         position += 1
                         if tags11:
                             if tags11 > 127:
-                                tags11, position = read_uvarint_tail(data, position, tags11)
+                                tags11, position = read_tag_count_tail(data, position, tags11)
                             position = skip_tags(data, position, tags11)
                         list8.append(NewDocument(name_1, text_1))
                     documents = list8

@@ -19,6 +19,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -44,7 +45,7 @@ def decode_get_telemetry_subscriptions_request_v0(data: bytes, position: int, le
         position += 17
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             left -= tags1
             if left < 0:
                 raise TooManyElementsError
@@ -100,7 +101,7 @@ def decode_get_telemetry_subscriptions_response_v0(data: bytes, position: int) -
         position += 1
         if tags6:
             if tags6 > 127:
-                tags6, position = read_uvarint_tail(data, position, tags6)
+                tags6, position = read_tag_count_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -19,6 +19,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -129,7 +130,7 @@ def decode_heartbeat_request_v4(data: bytes, position: int, left: int) -> Heartb
         position += 1
         if tags4:
             if tags4 > 127:
-                tags4, position = read_uvarint_tail(data, position, tags4)
+                tags4, position = read_tag_count_tail(data, position, tags4)
             left -= tags4
             if left < 0:
                 raise TooManyElementsError
@@ -205,7 +206,7 @@ def decode_heartbeat_response_v4(data: bytes, position: int) -> HeartbeatRespons
         position += 7
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)

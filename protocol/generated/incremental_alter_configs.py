@@ -22,6 +22,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -174,7 +175,7 @@ def decode_incremental_alter_configs_request_v1(data: bytes, position: int, left
                 position += 1
                 if tags8:
                     if tags8 > 127:
-                        tags8, position = read_uvarint_tail(data, position, tags8)
+                        tags8, position = read_tag_count_tail(data, position, tags8)
                     left -= tags8
                     if left < 0:
                         raise TooManyElementsError
@@ -185,7 +186,7 @@ def decode_incremental_alter_configs_request_v1(data: bytes, position: int, left
             position += 1
             if tags9:
                 if tags9 > 127:
-                    tags9, position = read_uvarint_tail(data, position, tags9)
+                    tags9, position = read_tag_count_tail(data, position, tags9)
                 left -= tags9
                 if left < 0:
                     raise TooManyElementsError
@@ -196,7 +197,7 @@ def decode_incremental_alter_configs_request_v1(data: bytes, position: int, left
         position += 2
         if tags10:
             if tags10 > 127:
-                tags10, position = read_uvarint_tail(data, position, tags10)
+                tags10, position = read_tag_count_tail(data, position, tags10)
             left -= tags10
             if left < 0:
                 raise TooManyElementsError
@@ -325,7 +326,7 @@ def decode_incremental_alter_configs_response_v1(data: bytes, position: int) -> 
             position += 1
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(AlterConfigsResourceResponse(error_code_1, error_message_1, resource_type_1, resource_name_1))
         responses = list2
@@ -333,7 +334,7 @@ def decode_incremental_alter_configs_response_v1(data: bytes, position: int) -> 
         position += 1
         if tags6:
             if tags6 > 127:
-                tags6, position = read_uvarint_tail(data, position, tags6)
+                tags6, position = read_tag_count_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -19,6 +19,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -84,7 +85,7 @@ def decode_init_producer_id_request_v2(data: bytes, position: int, left: int) ->
         position += 5
         if tags2:
             if tags2 > 127:
-                tags2, position = read_uvarint_tail(data, position, tags2)
+                tags2, position = read_tag_count_tail(data, position, tags2)
             left -= tags2
             if left < 0:
                 raise TooManyElementsError
@@ -115,7 +116,7 @@ def decode_init_producer_id_request_v3(data: bytes, position: int, left: int) ->
         position += 15
         if tags2:
             if tags2 > 127:
-                tags2, position = read_uvarint_tail(data, position, tags2)
+                tags2, position = read_tag_count_tail(data, position, tags2)
             left -= tags2
             if left < 0:
                 raise TooManyElementsError
@@ -146,7 +147,7 @@ def decode_init_producer_id_request_v6(data: bytes, position: int, left: int) ->
         position += 17
         if tags2:
             if tags2 > 127:
-                tags2, position = read_uvarint_tail(data, position, tags2)
+                tags2, position = read_tag_count_tail(data, position, tags2)
             left -= tags2
             if left < 0:
                 raise TooManyElementsError
@@ -214,7 +215,7 @@ def decode_init_producer_id_response_v2(data: bytes, position: int) -> InitProdu
         position += 17
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -230,7 +231,7 @@ def decode_init_producer_id_response_v6(data: bytes, position: int) -> InitProdu
         position += 27
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)

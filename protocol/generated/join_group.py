@@ -21,6 +21,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -296,7 +297,7 @@ def decode_join_group_request_v6(data: bytes, position: int, left: int) -> JoinG
             position += 1
             if tags9:
                 if tags9 > 127:
-                    tags9, position = read_uvarint_tail(data, position, tags9)
+                    tags9, position = read_tag_count_tail(data, position, tags9)
                 left -= tags9
                 if left < 0:
                     raise TooManyElementsError
@@ -307,7 +308,7 @@ def decode_join_group_request_v6(data: bytes, position: int, left: int) -> JoinG
         position += 1
         if tags10:
             if tags10 > 127:
-                tags10, position = read_uvarint_tail(data, position, tags10)
+                tags10, position = read_tag_count_tail(data, position, tags10)
             left -= tags10
             if left < 0:
                 raise TooManyElementsError
@@ -399,7 +400,7 @@ def decode_join_group_request_v8(data: bytes, position: int, left: int) -> JoinG
             position += 1
             if tags9:
                 if tags9 > 127:
-                    tags9, position = read_uvarint_tail(data, position, tags9)
+                    tags9, position = read_tag_count_tail(data, position, tags9)
                 left -= tags9
                 if left < 0:
                     raise TooManyElementsError
@@ -422,7 +423,7 @@ def decode_join_group_request_v8(data: bytes, position: int, left: int) -> JoinG
         position += 1
         if tags11:
             if tags11 > 127:
-                tags11, position = read_uvarint_tail(data, position, tags11)
+                tags11, position = read_tag_count_tail(data, position, tags11)
             left -= tags11
             if left < 0:
                 raise TooManyElementsError
@@ -780,7 +781,7 @@ def decode_join_group_response_v6(data: bytes, position: int) -> JoinGroupRespon
             position += 1
             if tags9:
                 if tags9 > 127:
-                    tags9, position = read_uvarint_tail(data, position, tags9)
+                    tags9, position = read_tag_count_tail(data, position, tags9)
                 position = skip_tags(data, position, tags9)
             list5.append(JoinGroupResponseMember(member_id_1, group_instance_id_1, metadata_1))
         members = list5
@@ -788,7 +789,7 @@ def decode_join_group_response_v6(data: bytes, position: int) -> JoinGroupRespon
         position += 1
         if tags10:
             if tags10 > 127:
-                tags10, position = read_uvarint_tail(data, position, tags10)
+                tags10, position = read_tag_count_tail(data, position, tags10)
             position = skip_tags(data, position, tags10)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -876,7 +877,7 @@ def decode_join_group_response_v7(data: bytes, position: int) -> JoinGroupRespon
             position += 1
             if tags10:
                 if tags10 > 127:
-                    tags10, position = read_uvarint_tail(data, position, tags10)
+                    tags10, position = read_tag_count_tail(data, position, tags10)
                 position = skip_tags(data, position, tags10)
             list6.append(JoinGroupResponseMember(member_id_1, group_instance_id_1, metadata_1))
         members = list6
@@ -884,7 +885,7 @@ def decode_join_group_response_v7(data: bytes, position: int) -> JoinGroupRespon
         position += 1
         if tags11:
             if tags11 > 127:
-                tags11, position = read_uvarint_tail(data, position, tags11)
+                tags11, position = read_tag_count_tail(data, position, tags11)
             position = skip_tags(data, position, tags11)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -972,7 +973,7 @@ def decode_join_group_response_v9(data: bytes, position: int) -> JoinGroupRespon
             position += 1
             if tags10:
                 if tags10 > 127:
-                    tags10, position = read_uvarint_tail(data, position, tags10)
+                    tags10, position = read_tag_count_tail(data, position, tags10)
                 position = skip_tags(data, position, tags10)
             list6.append(JoinGroupResponseMember(member_id_1, group_instance_id_1, metadata_1))
         members = list6
@@ -980,7 +981,7 @@ def decode_join_group_response_v9(data: bytes, position: int) -> JoinGroupRespon
         position += 1
         if tags11:
             if tags11 > 127:
-                tags11, position = read_uvarint_tail(data, position, tags11)
+                tags11, position = read_tag_count_tail(data, position, tags11)
             position = skip_tags(data, position, tags11)
         if position > size:
             raise DecodeError(TOO_SHORT)

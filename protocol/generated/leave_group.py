@@ -21,6 +21,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -159,7 +160,7 @@ def decode_leave_group_request_v4(data: bytes, position: int, left: int) -> Leav
             position += 1
             if tags6:
                 if tags6 > 127:
-                    tags6, position = read_uvarint_tail(data, position, tags6)
+                    tags6, position = read_tag_count_tail(data, position, tags6)
                 left -= tags6
                 if left < 0:
                     raise TooManyElementsError
@@ -170,7 +171,7 @@ def decode_leave_group_request_v4(data: bytes, position: int, left: int) -> Leav
         position += 1
         if tags7:
             if tags7 > 127:
-                tags7, position = read_uvarint_tail(data, position, tags7)
+                tags7, position = read_tag_count_tail(data, position, tags7)
             left -= tags7
             if left < 0:
                 raise TooManyElementsError
@@ -246,7 +247,7 @@ def decode_leave_group_request_v5(data: bytes, position: int, left: int) -> Leav
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 left -= tags7
                 if left < 0:
                     raise TooManyElementsError
@@ -257,7 +258,7 @@ def decode_leave_group_request_v5(data: bytes, position: int, left: int) -> Leav
         position += 1
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             left -= tags8
             if left < 0:
                 raise TooManyElementsError
@@ -430,7 +431,7 @@ def decode_leave_group_response_v4(data: bytes, position: int) -> LeaveGroupResp
             position += 3
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(MemberResponse(member_id_1, group_instance_id_1, error_code_1))
         members = list2
@@ -438,7 +439,7 @@ def decode_leave_group_response_v4(data: bytes, position: int) -> LeaveGroupResp
         position += 1
         if tags6:
             if tags6 > 127:
-                tags6, position = read_uvarint_tail(data, position, tags6)
+                tags6, position = read_tag_count_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)

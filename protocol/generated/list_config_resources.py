@@ -20,6 +20,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -42,7 +43,7 @@ def decode_list_config_resources_request_v0(data: bytes, position: int, left: in
         position += 1
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             left -= tags1
             if left < 0:
                 raise TooManyElementsError
@@ -74,7 +75,7 @@ def decode_list_config_resources_request_v1(data: bytes, position: int, left: in
         position += 1
         if tags2:
             if tags2 > 127:
-                tags2, position = read_uvarint_tail(data, position, tags2)
+                tags2, position = read_tag_count_tail(data, position, tags2)
             left -= tags2
             if left < 0:
                 raise TooManyElementsError
@@ -127,7 +128,7 @@ def decode_list_config_resources_response_v0(data: bytes, position: int) -> List
             position += 1
             if tags4:
                 if tags4 > 127:
-                    tags4, position = read_uvarint_tail(data, position, tags4)
+                    tags4, position = read_tag_count_tail(data, position, tags4)
                 position = skip_tags(data, position, tags4)
             list2.append(ConfigResource(resource_name_1, 16))
         config_resources = list2
@@ -135,7 +136,7 @@ def decode_list_config_resources_response_v0(data: bytes, position: int) -> List
         position += 1
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -169,7 +170,7 @@ def decode_list_config_resources_response_v1(data: bytes, position: int) -> List
             position += 2
             if tags4:
                 if tags4 > 127:
-                    tags4, position = read_uvarint_tail(data, position, tags4)
+                    tags4, position = read_tag_count_tail(data, position, tags4)
                 position = skip_tags(data, position, tags4)
             list2.append(ConfigResource(resource_name_1, resource_type_1))
         config_resources = list2
@@ -177,7 +178,7 @@ def decode_list_config_resources_response_v1(data: bytes, position: int) -> List
         position += 1
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -19,6 +19,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -39,7 +40,7 @@ def decode_list_group_figures_request_v0(data: bytes, position: int, left: int) 
         position += 1
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             left -= tags1
             if left < 0:
                 raise TooManyElementsError
@@ -85,7 +86,7 @@ def decode_list_group_figures_response_v0(data: bytes, position: int) -> ListGro
         position += 1
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)

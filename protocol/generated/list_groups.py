@@ -20,6 +20,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -53,7 +54,7 @@ def decode_list_groups_request_v3(data: bytes, position: int, left: int) -> List
         position += 1
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             left -= tags1
             if left < 0:
                 raise TooManyElementsError
@@ -97,7 +98,7 @@ def decode_list_groups_request_v4(data: bytes, position: int, left: int) -> List
         position += 1
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             left -= tags5
             if left < 0:
                 raise TooManyElementsError
@@ -166,7 +167,7 @@ def decode_list_groups_request_v5(data: bytes, position: int, left: int) -> List
         position += 1
         if tags9:
             if tags9 > 127:
-                tags9, position = read_uvarint_tail(data, position, tags9)
+                tags9, position = read_tag_count_tail(data, position, tags9)
             left -= tags9
             if left < 0:
                 raise TooManyElementsError
@@ -324,7 +325,7 @@ def decode_list_groups_response_v3(data: bytes, position: int) -> ListGroupsResp
             position += 1
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(ListedGroup(group_id_1, protocol_type_1, "", ""))
         groups = list2
@@ -332,7 +333,7 @@ def decode_list_groups_response_v3(data: bytes, position: int) -> ListGroupsResp
         position += 1
         if tags6:
             if tags6 > 127:
-                tags6, position = read_uvarint_tail(data, position, tags6)
+                tags6, position = read_tag_count_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -382,7 +383,7 @@ def decode_list_groups_response_v4(data: bytes, position: int) -> ListGroupsResp
             position += 1
             if tags6:
                 if tags6 > 127:
-                    tags6, position = read_uvarint_tail(data, position, tags6)
+                    tags6, position = read_tag_count_tail(data, position, tags6)
                 position = skip_tags(data, position, tags6)
             list2.append(ListedGroup(group_id_1, protocol_type_1, group_state_1, ""))
         groups = list2
@@ -390,7 +391,7 @@ def decode_list_groups_response_v4(data: bytes, position: int) -> ListGroupsResp
         position += 1
         if tags7:
             if tags7 > 127:
-                tags7, position = read_uvarint_tail(data, position, tags7)
+                tags7, position = read_tag_count_tail(data, position, tags7)
             position = skip_tags(data, position, tags7)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -448,7 +449,7 @@ def decode_list_groups_response_v5(data: bytes, position: int) -> ListGroupsResp
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list2.append(ListedGroup(group_id_1, protocol_type_1, group_state_1, group_type_1))
         groups = list2
@@ -456,7 +457,7 @@ def decode_list_groups_response_v5(data: bytes, position: int) -> ListGroupsResp
         position += 1
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)

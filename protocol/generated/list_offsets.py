@@ -23,6 +23,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -274,7 +275,7 @@ def decode_list_offsets_request_v6(data: bytes, position: int, left: int) -> Lis
                 position += 17
                 if tags6:
                     if tags6 > 127:
-                        tags6, position = read_uvarint_tail(data, position, tags6)
+                        tags6, position = read_tag_count_tail(data, position, tags6)
                     left -= tags6
                     if left < 0:
                         raise TooManyElementsError
@@ -285,7 +286,7 @@ def decode_list_offsets_request_v6(data: bytes, position: int, left: int) -> Lis
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 left -= tags7
                 if left < 0:
                     raise TooManyElementsError
@@ -296,7 +297,7 @@ def decode_list_offsets_request_v6(data: bytes, position: int, left: int) -> Lis
         position += 1
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             left -= tags8
             if left < 0:
                 raise TooManyElementsError
@@ -351,7 +352,7 @@ def decode_list_offsets_request_v10(data: bytes, position: int, left: int) -> Li
                 position += 17
                 if tags6:
                     if tags6 > 127:
-                        tags6, position = read_uvarint_tail(data, position, tags6)
+                        tags6, position = read_tag_count_tail(data, position, tags6)
                     left -= tags6
                     if left < 0:
                         raise TooManyElementsError
@@ -362,7 +363,7 @@ def decode_list_offsets_request_v10(data: bytes, position: int, left: int) -> Li
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 left -= tags7
                 if left < 0:
                     raise TooManyElementsError
@@ -373,7 +374,7 @@ def decode_list_offsets_request_v10(data: bytes, position: int, left: int) -> Li
         position += 5
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             left -= tags8
             if left < 0:
                 raise TooManyElementsError
@@ -681,7 +682,7 @@ def decode_list_offsets_response_v6(data: bytes, position: int) -> ListOffsetsRe
                 position += 27
                 if tags6:
                     if tags6 > 127:
-                        tags6, position = read_uvarint_tail(data, position, tags6)
+                        tags6, position = read_tag_count_tail(data, position, tags6)
                     position = skip_tags(data, position, tags6)
                 list5.append(ListOffsetsPartitionResponse(partition_index_2, error_code_2, [], timestamp_2, offset_2, leader_epoch_2))
             partitions_1 = list5
@@ -689,7 +690,7 @@ def decode_list_offsets_response_v6(data: bytes, position: int) -> ListOffsetsRe
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list2.append(ListOffsetsTopicResponse(name_1, partitions_1))
         topics = list2
@@ -697,7 +698,7 @@ def decode_list_offsets_response_v6(data: bytes, position: int) -> ListOffsetsRe
         position += 1
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)

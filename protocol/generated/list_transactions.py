@@ -20,6 +20,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -82,7 +83,7 @@ def decode_list_transactions_request_v0(data: bytes, position: int, left: int) -
         position += 1
         if tags6:
             if tags6 > 127:
-                tags6, position = read_uvarint_tail(data, position, tags6)
+                tags6, position = read_tag_count_tail(data, position, tags6)
             left -= tags6
             if left < 0:
                 raise TooManyElementsError
@@ -139,7 +140,7 @@ def decode_list_transactions_request_v1(data: bytes, position: int, left: int) -
         position += 9
         if tags6:
             if tags6 > 127:
-                tags6, position = read_uvarint_tail(data, position, tags6)
+                tags6, position = read_tag_count_tail(data, position, tags6)
             left -= tags6
             if left < 0:
                 raise TooManyElementsError
@@ -208,7 +209,7 @@ def decode_list_transactions_request_v2(data: bytes, position: int, left: int) -
         position += 1
         if tags7:
             if tags7 > 127:
-                tags7, position = read_uvarint_tail(data, position, tags7)
+                tags7, position = read_tag_count_tail(data, position, tags7)
             left -= tags7
             if left < 0:
                 raise TooManyElementsError
@@ -327,7 +328,7 @@ def decode_list_transactions_response_v0(data: bytes, position: int) -> ListTran
             position += 1
             if tags9:
                 if tags9 > 127:
-                    tags9, position = read_uvarint_tail(data, position, tags9)
+                    tags9, position = read_tag_count_tail(data, position, tags9)
                 position = skip_tags(data, position, tags9)
             list6.append(TransactionState(transactional_id_1, producer_id_1, transaction_state_1))
         transaction_states = list6
@@ -335,7 +336,7 @@ def decode_list_transactions_response_v0(data: bytes, position: int) -> ListTran
         position += 1
         if tags10:
             if tags10 > 127:
-                tags10, position = read_uvarint_tail(data, position, tags10)
+                tags10, position = read_tag_count_tail(data, position, tags10)
             position = skip_tags(data, position, tags10)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -24,6 +24,7 @@ from protocol.primitives import (
     TOO_SHORT,
     UNENCODABLE,
     ZERO_UUID,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -232,7 +233,7 @@ def decode_metadata_request_v9(data: bytes, position: int, left: int) -> Metadat
                 position += 1
                 if tags4:
                     if tags4 > 127:
-                        tags4, position = read_uvarint_tail(data, position, tags4)
+                        tags4, position = read_tag_count_tail(data, position, tags4)
                     left -= tags4
                     if left < 0:
                         raise TooManyElementsError
@@ -243,7 +244,7 @@ def decode_metadata_request_v9(data: bytes, position: int, left: int) -> Metadat
         position += 4
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             left -= tags5
             if left < 0:
                 raise TooManyElementsError
@@ -290,7 +291,7 @@ def decode_metadata_request_v10(data: bytes, position: int, left: int) -> Metada
                 position += 1
                 if tags4:
                     if tags4 > 127:
-                        tags4, position = read_uvarint_tail(data, position, tags4)
+                        tags4, position = read_tag_count_tail(data, position, tags4)
                     left -= tags4
                     if left < 0:
                         raise TooManyElementsError
@@ -301,7 +302,7 @@ def decode_metadata_request_v10(data: bytes, position: int, left: int) -> Metada
         position += 4
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             left -= tags5
             if left < 0:
                 raise TooManyElementsError
@@ -348,7 +349,7 @@ def decode_metadata_request_v11(data: bytes, position: int, left: int) -> Metada
                 position += 1
                 if tags4:
                     if tags4 > 127:
-                        tags4, position = read_uvarint_tail(data, position, tags4)
+                        tags4, position = read_tag_count_tail(data, position, tags4)
                     left -= tags4
                     if left < 0:
                         raise TooManyElementsError
@@ -359,7 +360,7 @@ def decode_metadata_request_v11(data: bytes, position: int, left: int) -> Metada
         position += 3
         if tags5:
             if tags5 > 127:
-                tags5, position = read_uvarint_tail(data, position, tags5)
+                tags5, position = read_tag_count_tail(data, position, tags5)
             left -= tags5
             if left < 0:
                 raise TooManyElementsError
@@ -1103,7 +1104,7 @@ def decode_metadata_response_v9(data: bytes, position: int) -> MetadataResponse:
             position += 1
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(MetadataResponseBroker(node_id_1, host_1, port_1, rack_1))
         brokers = list2
@@ -1179,7 +1180,7 @@ def decode_metadata_response_v9(data: bytes, position: int) -> MetadataResponse:
                 position += 1
                 if tags15:
                     if tags15 > 127:
-                        tags15, position = read_uvarint_tail(data, position, tags15)
+                        tags15, position = read_tag_count_tail(data, position, tags15)
                     position = skip_tags(data, position, tags15)
                 list11.append(MetadataResponsePartition(error_code_3, partition_index_3, leader_id_3, leader_epoch_3, replica_nodes_3, isr_nodes_3, offline_replicas_3))
             partitions_2 = list11
@@ -1187,7 +1188,7 @@ def decode_metadata_response_v9(data: bytes, position: int) -> MetadataResponse:
             position += 5
             if tags16:
                 if tags16 > 127:
-                    tags16, position = read_uvarint_tail(data, position, tags16)
+                    tags16, position = read_tag_count_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list8.append(MetadataResponseTopic(error_code_2, name_2, ZERO_UUID, is_internal_2, partitions_2, topic_authorized_operations_2))
         topics = list8
@@ -1195,7 +1196,7 @@ def decode_metadata_response_v9(data: bytes, position: int) -> MetadataResponse:
         position += 5
         if tags17:
             if tags17 > 127:
-                tags17, position = read_uvarint_tail(data, position, tags17)
+                tags17, position = read_tag_count_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1239,7 +1240,7 @@ def decode_metadata_response_v10(data: bytes, position: int) -> MetadataResponse
             position += 1
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(MetadataResponseBroker(node_id_1, host_1, port_1, rack_1))
         brokers = list2
@@ -1315,7 +1316,7 @@ def decode_metadata_response_v10(data: bytes, position: int) -> MetadataResponse
                 position += 1
                 if tags15:
                     if tags15 > 127:
-                        tags15, position = read_uvarint_tail(data, position, tags15)
+                        tags15, position = read_tag_count_tail(data, position, tags15)
                     position = skip_tags(data, position, tags15)
                 list11.append(MetadataResponsePartition(error_code_3, partition_index_3, leader_id_3, leader_epoch_3, replica_nodes_3, isr_nodes_3, offline_replicas_3))
             partitions_2 = list11
@@ -1323,7 +1324,7 @@ def decode_metadata_response_v10(data: bytes, position: int) -> MetadataResponse
             position += 5
             if tags16:
                 if tags16 > 127:
-                    tags16, position = read_uvarint_tail(data, position, tags16)
+                    tags16, position = read_tag_count_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list8.append(MetadataResponseTopic(error_code_2, name_2, topic_id_2, is_internal_2, partitions_2, topic_authorized_operations_2))
         topics = list8
@@ -1331,7 +1332,7 @@ def decode_metadata_response_v10(data: bytes, position: int) -> MetadataResponse
         position += 5
         if tags17:
             if tags17 > 127:
-                tags17, position = read_uvarint_tail(data, position, tags17)
+                tags17, position = read_tag_count_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1375,7 +1376,7 @@ def decode_metadata_response_v11(data: bytes, position: int) -> MetadataResponse
             position += 1
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(MetadataResponseBroker(node_id_1, host_1, port_1, rack_1))
         brokers = list2
@@ -1451,7 +1452,7 @@ def decode_metadata_response_v11(data: bytes, position: int) -> MetadataResponse
                 position += 1
                 if tags15:
                     if tags15 > 127:
-                        tags15, position = read_uvarint_tail(data, position, tags15)
+                        tags15, position = read_tag_count_tail(data, position, tags15)
                     position = skip_tags(data, position, tags15)
                 list11.append(MetadataResponsePartition(error_code_3, partition_index_3, leader_id_3, leader_epoch_3, replica_nodes_3, isr_nodes_3, offline_replicas_3))
             partitions_2 = list11
@@ -1459,7 +1460,7 @@ def decode_metadata_response_v11(data: bytes, position: int) -> MetadataResponse
             position += 5
             if tags16:
                 if tags16 > 127:
-                    tags16, position = read_uvarint_tail(data, position, tags16)
+                    tags16, position = read_tag_count_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list8.append(MetadataResponseTopic(error_code_2, name_2, topic_id_2, is_internal_2, partitions_2, topic_authorized_operations_2))
         topics = list8
@@ -1467,7 +1468,7 @@ def decode_metadata_response_v11(data: bytes, position: int) -> MetadataResponse
         position += 1
         if tags17:
             if tags17 > 127:
-                tags17, position = read_uvarint_tail(data, position, tags17)
+                tags17, position = read_tag_count_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1511,7 +1512,7 @@ def decode_metadata_response_v12(data: bytes, position: int) -> MetadataResponse
             position += 1
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(MetadataResponseBroker(node_id_1, host_1, port_1, rack_1))
         brokers = list2
@@ -1589,7 +1590,7 @@ def decode_metadata_response_v12(data: bytes, position: int) -> MetadataResponse
                 position += 1
                 if tags15:
                     if tags15 > 127:
-                        tags15, position = read_uvarint_tail(data, position, tags15)
+                        tags15, position = read_tag_count_tail(data, position, tags15)
                     position = skip_tags(data, position, tags15)
                 list11.append(MetadataResponsePartition(error_code_3, partition_index_3, leader_id_3, leader_epoch_3, replica_nodes_3, isr_nodes_3, offline_replicas_3))
             partitions_2 = list11
@@ -1597,7 +1598,7 @@ def decode_metadata_response_v12(data: bytes, position: int) -> MetadataResponse
             position += 5
             if tags16:
                 if tags16 > 127:
-                    tags16, position = read_uvarint_tail(data, position, tags16)
+                    tags16, position = read_tag_count_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list8.append(MetadataResponseTopic(error_code_2, name_2, topic_id_2, is_internal_2, partitions_2, topic_authorized_operations_2))
         topics = list8
@@ -1605,7 +1606,7 @@ def decode_metadata_response_v12(data: bytes, position: int) -> MetadataResponse
         position += 1
         if tags17:
             if tags17 > 127:
-                tags17, position = read_uvarint_tail(data, position, tags17)
+                tags17, position = read_tag_count_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1649,7 +1650,7 @@ def decode_metadata_response_v13(data: bytes, position: int) -> MetadataResponse
             position += 1
             if tags5:
                 if tags5 > 127:
-                    tags5, position = read_uvarint_tail(data, position, tags5)
+                    tags5, position = read_tag_count_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(MetadataResponseBroker(node_id_1, host_1, port_1, rack_1))
         brokers = list2
@@ -1727,7 +1728,7 @@ def decode_metadata_response_v13(data: bytes, position: int) -> MetadataResponse
                 position += 1
                 if tags15:
                     if tags15 > 127:
-                        tags15, position = read_uvarint_tail(data, position, tags15)
+                        tags15, position = read_tag_count_tail(data, position, tags15)
                     position = skip_tags(data, position, tags15)
                 list11.append(MetadataResponsePartition(error_code_3, partition_index_3, leader_id_3, leader_epoch_3, replica_nodes_3, isr_nodes_3, offline_replicas_3))
             partitions_2 = list11
@@ -1735,7 +1736,7 @@ def decode_metadata_response_v13(data: bytes, position: int) -> MetadataResponse
             position += 5
             if tags16:
                 if tags16 > 127:
-                    tags16, position = read_uvarint_tail(data, position, tags16)
+                    tags16, position = read_tag_count_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list8.append(MetadataResponseTopic(error_code_2, name_2, topic_id_2, is_internal_2, partitions_2, topic_authorized_operations_2))
         topics = list8
@@ -1743,7 +1744,7 @@ def decode_metadata_response_v13(data: bytes, position: int) -> MetadataResponse
         position += 3
         if tags17:
             if tags17 > 127:
-                tags17, position = read_uvarint_tail(data, position, tags17)
+                tags17, position = read_tag_count_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -24,6 +24,7 @@ from protocol.primitives import (
     TOO_SHORT,
     UNENCODABLE,
     ZERO_UUID,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -509,7 +510,7 @@ def decode_offset_commit_request_v8(data: bytes, position: int, left: int) -> Of
                 position += 1
                 if tags10:
                     if tags10 > 127:
-                        tags10, position = read_uvarint_tail(data, position, tags10)
+                        tags10, position = read_tag_count_tail(data, position, tags10)
                     left -= tags10
                     if left < 0:
                         raise TooManyElementsError
@@ -520,7 +521,7 @@ def decode_offset_commit_request_v8(data: bytes, position: int, left: int) -> Of
             position += 1
             if tags11:
                 if tags11 > 127:
-                    tags11, position = read_uvarint_tail(data, position, tags11)
+                    tags11, position = read_tag_count_tail(data, position, tags11)
                 left -= tags11
                 if left < 0:
                     raise TooManyElementsError
@@ -531,7 +532,7 @@ def decode_offset_commit_request_v8(data: bytes, position: int, left: int) -> Of
         position += 1
         if tags12:
             if tags12 > 127:
-                tags12, position = read_uvarint_tail(data, position, tags12)
+                tags12, position = read_tag_count_tail(data, position, tags12)
             left -= tags12
             if left < 0:
                 raise TooManyElementsError
@@ -620,7 +621,7 @@ def decode_offset_commit_request_v10(data: bytes, position: int, left: int) -> O
                 position += 1
                 if tags9:
                     if tags9 > 127:
-                        tags9, position = read_uvarint_tail(data, position, tags9)
+                        tags9, position = read_tag_count_tail(data, position, tags9)
                     left -= tags9
                     if left < 0:
                         raise TooManyElementsError
@@ -631,7 +632,7 @@ def decode_offset_commit_request_v10(data: bytes, position: int, left: int) -> O
             position += 1
             if tags10:
                 if tags10 > 127:
-                    tags10, position = read_uvarint_tail(data, position, tags10)
+                    tags10, position = read_tag_count_tail(data, position, tags10)
                 left -= tags10
                 if left < 0:
                     raise TooManyElementsError
@@ -642,7 +643,7 @@ def decode_offset_commit_request_v10(data: bytes, position: int, left: int) -> O
         position += 1
         if tags11:
             if tags11 > 127:
-                tags11, position = read_uvarint_tail(data, position, tags11)
+                tags11, position = read_tag_count_tail(data, position, tags11)
             left -= tags11
             if left < 0:
                 raise TooManyElementsError
@@ -970,7 +971,7 @@ def decode_offset_commit_response_v8(data: bytes, position: int) -> OffsetCommit
                 position += 7
                 if tags6:
                     if tags6 > 127:
-                        tags6, position = read_uvarint_tail(data, position, tags6)
+                        tags6, position = read_tag_count_tail(data, position, tags6)
                     position = skip_tags(data, position, tags6)
                 list5.append(OffsetCommitResponsePartition(partition_index_2, error_code_2))
             partitions_1 = list5
@@ -978,7 +979,7 @@ def decode_offset_commit_response_v8(data: bytes, position: int) -> OffsetCommit
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list2.append(OffsetCommitResponseTopic(name_1, ZERO_UUID, partitions_1))
         topics = list2
@@ -986,7 +987,7 @@ def decode_offset_commit_response_v8(data: bytes, position: int) -> OffsetCommit
         position += 1
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1022,7 +1023,7 @@ def decode_offset_commit_response_v10(data: bytes, position: int) -> OffsetCommi
                 position += 7
                 if tags5:
                     if tags5 > 127:
-                        tags5, position = read_uvarint_tail(data, position, tags5)
+                        tags5, position = read_tag_count_tail(data, position, tags5)
                     position = skip_tags(data, position, tags5)
                 list4.append(OffsetCommitResponsePartition(partition_index_2, error_code_2))
             partitions_1 = list4
@@ -1030,7 +1031,7 @@ def decode_offset_commit_response_v10(data: bytes, position: int) -> OffsetCommi
             position += 1
             if tags6:
                 if tags6 > 127:
-                    tags6, position = read_uvarint_tail(data, position, tags6)
+                    tags6, position = read_tag_count_tail(data, position, tags6)
                 position = skip_tags(data, position, tags6)
             list2.append(OffsetCommitResponseTopic("", topic_id_1, partitions_1))
         topics = list2
@@ -1038,7 +1039,7 @@ def decode_offset_commit_response_v10(data: bytes, position: int) -> OffsetCommi
         position += 1
         if tags7:
             if tags7 > 127:
-                tags7, position = read_uvarint_tail(data, position, tags7)
+                tags7, position = read_tag_count_tail(data, position, tags7)
             position = skip_tags(data, position, tags7)
         if position > size:
             raise DecodeError(TOO_SHORT)

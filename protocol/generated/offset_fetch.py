@@ -28,6 +28,7 @@ from protocol.primitives import (
     TOO_SHORT,
     UNENCODABLE,
     ZERO_UUID,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -207,7 +208,7 @@ def decode_offset_fetch_request_v6(data: bytes, position: int, left: int) -> Off
                 position += 1
                 if tags6:
                     if tags6 > 127:
-                        tags6, position = read_uvarint_tail(data, position, tags6)
+                        tags6, position = read_tag_count_tail(data, position, tags6)
                     left -= tags6
                     if left < 0:
                         raise TooManyElementsError
@@ -218,7 +219,7 @@ def decode_offset_fetch_request_v6(data: bytes, position: int, left: int) -> Off
         position += 1
         if tags7:
             if tags7 > 127:
-                tags7, position = read_uvarint_tail(data, position, tags7)
+                tags7, position = read_tag_count_tail(data, position, tags7)
             left -= tags7
             if left < 0:
                 raise TooManyElementsError
@@ -286,7 +287,7 @@ def decode_offset_fetch_request_v7(data: bytes, position: int, left: int) -> Off
                 position += 1
                 if tags6:
                     if tags6 > 127:
-                        tags6, position = read_uvarint_tail(data, position, tags6)
+                        tags6, position = read_tag_count_tail(data, position, tags6)
                     left -= tags6
                     if left < 0:
                         raise TooManyElementsError
@@ -297,7 +298,7 @@ def decode_offset_fetch_request_v7(data: bytes, position: int, left: int) -> Off
         position += 2
         if tags7:
             if tags7 > 127:
-                tags7, position = read_uvarint_tail(data, position, tags7)
+                tags7, position = read_tag_count_tail(data, position, tags7)
             left -= tags7
             if left < 0:
                 raise TooManyElementsError
@@ -378,7 +379,7 @@ def decode_offset_fetch_request_v8(data: bytes, position: int, left: int) -> Off
                     position += 1
                     if tags8:
                         if tags8 > 127:
-                            tags8, position = read_uvarint_tail(data, position, tags8)
+                            tags8, position = read_tag_count_tail(data, position, tags8)
                         left -= tags8
                         if left < 0:
                             raise TooManyElementsError
@@ -389,7 +390,7 @@ def decode_offset_fetch_request_v8(data: bytes, position: int, left: int) -> Off
             position += 1
             if tags9:
                 if tags9 > 127:
-                    tags9, position = read_uvarint_tail(data, position, tags9)
+                    tags9, position = read_tag_count_tail(data, position, tags9)
                 left -= tags9
                 if left < 0:
                     raise TooManyElementsError
@@ -400,7 +401,7 @@ def decode_offset_fetch_request_v8(data: bytes, position: int, left: int) -> Off
         position += 2
         if tags10:
             if tags10 > 127:
-                tags10, position = read_uvarint_tail(data, position, tags10)
+                tags10, position = read_tag_count_tail(data, position, tags10)
             left -= tags10
             if left < 0:
                 raise TooManyElementsError
@@ -493,7 +494,7 @@ def decode_offset_fetch_request_v9(data: bytes, position: int, left: int) -> Off
                     position += 1
                     if tags9:
                         if tags9 > 127:
-                            tags9, position = read_uvarint_tail(data, position, tags9)
+                            tags9, position = read_tag_count_tail(data, position, tags9)
                         left -= tags9
                         if left < 0:
                             raise TooManyElementsError
@@ -504,7 +505,7 @@ def decode_offset_fetch_request_v9(data: bytes, position: int, left: int) -> Off
             position += 1
             if tags10:
                 if tags10 > 127:
-                    tags10, position = read_uvarint_tail(data, position, tags10)
+                    tags10, position = read_tag_count_tail(data, position, tags10)
                 left -= tags10
                 if left < 0:
                     raise TooManyElementsError
@@ -515,7 +516,7 @@ def decode_offset_fetch_request_v9(data: bytes, position: int, left: int) -> Off
         position += 2
         if tags11:
             if tags11 > 127:
-                tags11, position = read_uvarint_tail(data, position, tags11)
+                tags11, position = read_tag_count_tail(data, position, tags11)
             left -= tags11
             if left < 0:
                 raise TooManyElementsError
@@ -598,7 +599,7 @@ def decode_offset_fetch_request_v10(data: bytes, position: int, left: int) -> Of
                     position += 1
                     if tags8:
                         if tags8 > 127:
-                            tags8, position = read_uvarint_tail(data, position, tags8)
+                            tags8, position = read_tag_count_tail(data, position, tags8)
                         left -= tags8
                         if left < 0:
                             raise TooManyElementsError
@@ -609,7 +610,7 @@ def decode_offset_fetch_request_v10(data: bytes, position: int, left: int) -> Of
             position += 1
             if tags9:
                 if tags9 > 127:
-                    tags9, position = read_uvarint_tail(data, position, tags9)
+                    tags9, position = read_tag_count_tail(data, position, tags9)
                 left -= tags9
                 if left < 0:
                     raise TooManyElementsError
@@ -620,7 +621,7 @@ def decode_offset_fetch_request_v10(data: bytes, position: int, left: int) -> Of
         position += 2
         if tags10:
             if tags10 > 127:
-                tags10, position = read_uvarint_tail(data, position, tags10)
+                tags10, position = read_tag_count_tail(data, position, tags10)
             left -= tags10
             if left < 0:
                 raise TooManyElementsError
@@ -1030,7 +1031,7 @@ def decode_offset_fetch_response_v6(data: bytes, position: int) -> OffsetFetchRe
                 position += 3
                 if tags7:
                     if tags7 > 127:
-                        tags7, position = read_uvarint_tail(data, position, tags7)
+                        tags7, position = read_tag_count_tail(data, position, tags7)
                     position = skip_tags(data, position, tags7)
                 list5.append(OffsetFetchResponsePartition(partition_index_2, committed_offset_2, committed_leader_epoch_2, metadata_2, error_code_2))
             partitions_1 = list5
@@ -1038,7 +1039,7 @@ def decode_offset_fetch_response_v6(data: bytes, position: int) -> OffsetFetchRe
             position += 1
             if tags8:
                 if tags8 > 127:
-                    tags8, position = read_uvarint_tail(data, position, tags8)
+                    tags8, position = read_tag_count_tail(data, position, tags8)
                 position = skip_tags(data, position, tags8)
             list2.append(OffsetFetchResponseTopic(name_1, partitions_1))
         topics = list2
@@ -1046,7 +1047,7 @@ def decode_offset_fetch_response_v6(data: bytes, position: int) -> OffsetFetchRe
         position += 3
         if tags9:
             if tags9 > 127:
-                tags9, position = read_uvarint_tail(data, position, tags9)
+                tags9, position = read_tag_count_tail(data, position, tags9)
             position = skip_tags(data, position, tags9)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1118,7 +1119,7 @@ def decode_offset_fetch_response_v8(data: bytes, position: int) -> OffsetFetchRe
                     position += 3
                     if tags10:
                         if tags10 > 127:
-                            tags10, position = read_uvarint_tail(data, position, tags10)
+                            tags10, position = read_tag_count_tail(data, position, tags10)
                         position = skip_tags(data, position, tags10)
                     list8.append(OffsetFetchResponsePartitions(partition_index_3, committed_offset_3, committed_leader_epoch_3, metadata_3, error_code_3))
                 partitions_2 = list8
@@ -1126,7 +1127,7 @@ def decode_offset_fetch_response_v8(data: bytes, position: int) -> OffsetFetchRe
                 position += 1
                 if tags11:
                     if tags11 > 127:
-                        tags11, position = read_uvarint_tail(data, position, tags11)
+                        tags11, position = read_tag_count_tail(data, position, tags11)
                     position = skip_tags(data, position, tags11)
                 list5.append(OffsetFetchResponseTopics(name_2, ZERO_UUID, partitions_2))
             topics_1 = list5
@@ -1134,7 +1135,7 @@ def decode_offset_fetch_response_v8(data: bytes, position: int) -> OffsetFetchRe
             position += 3
             if tags12:
                 if tags12 > 127:
-                    tags12, position = read_uvarint_tail(data, position, tags12)
+                    tags12, position = read_tag_count_tail(data, position, tags12)
                 position = skip_tags(data, position, tags12)
             list2.append(OffsetFetchResponseGroup(group_id_1, topics_1, error_code_1))
         groups = list2
@@ -1142,7 +1143,7 @@ def decode_offset_fetch_response_v8(data: bytes, position: int) -> OffsetFetchRe
         position += 1
         if tags13:
             if tags13 > 127:
-                tags13, position = read_uvarint_tail(data, position, tags13)
+                tags13, position = read_tag_count_tail(data, position, tags13)
             position = skip_tags(data, position, tags13)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1206,7 +1207,7 @@ def decode_offset_fetch_response_v10(data: bytes, position: int) -> OffsetFetchR
                     position += 3
                     if tags9:
                         if tags9 > 127:
-                            tags9, position = read_uvarint_tail(data, position, tags9)
+                            tags9, position = read_tag_count_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list7.append(OffsetFetchResponsePartitions(partition_index_3, committed_offset_3, committed_leader_epoch_3, metadata_3, error_code_3))
                 partitions_2 = list7
@@ -1214,7 +1215,7 @@ def decode_offset_fetch_response_v10(data: bytes, position: int) -> OffsetFetchR
                 position += 1
                 if tags10:
                     if tags10 > 127:
-                        tags10, position = read_uvarint_tail(data, position, tags10)
+                        tags10, position = read_tag_count_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(OffsetFetchResponseTopics("", topic_id_2, partitions_2))
             topics_1 = list5
@@ -1222,7 +1223,7 @@ def decode_offset_fetch_response_v10(data: bytes, position: int) -> OffsetFetchR
             position += 3
             if tags11:
                 if tags11 > 127:
-                    tags11, position = read_uvarint_tail(data, position, tags11)
+                    tags11, position = read_tag_count_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(OffsetFetchResponseGroup(group_id_1, topics_1, error_code_1))
         groups = list2
@@ -1230,7 +1231,7 @@ def decode_offset_fetch_response_v10(data: bytes, position: int) -> OffsetFetchR
         position += 1
         if tags12:
             if tags12 > 127:
-                tags12, position = read_uvarint_tail(data, position, tags12)
+                tags12, position = read_tag_count_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -23,6 +23,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -220,7 +221,7 @@ def decode_offset_for_leader_epoch_request_v4(data: bytes, position: int, left: 
                 position += 13
                 if tags6:
                     if tags6 > 127:
-                        tags6, position = read_uvarint_tail(data, position, tags6)
+                        tags6, position = read_tag_count_tail(data, position, tags6)
                     left -= tags6
                     if left < 0:
                         raise TooManyElementsError
@@ -231,7 +232,7 @@ def decode_offset_for_leader_epoch_request_v4(data: bytes, position: int, left: 
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 left -= tags7
                 if left < 0:
                     raise TooManyElementsError
@@ -242,7 +243,7 @@ def decode_offset_for_leader_epoch_request_v4(data: bytes, position: int, left: 
         position += 1
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             left -= tags8
             if left < 0:
                 raise TooManyElementsError
@@ -471,7 +472,7 @@ def decode_offset_for_leader_epoch_response_v4(data: bytes, position: int) -> Of
                 position += 19
                 if tags6:
                     if tags6 > 127:
-                        tags6, position = read_uvarint_tail(data, position, tags6)
+                        tags6, position = read_tag_count_tail(data, position, tags6)
                     position = skip_tags(data, position, tags6)
                 list5.append(EpochEndOffset(error_code_2, partition_2, leader_epoch_2, end_offset_2))
             partitions_1 = list5
@@ -479,7 +480,7 @@ def decode_offset_for_leader_epoch_response_v4(data: bytes, position: int) -> Of
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list2.append(OffsetForLeaderTopicResult(topic_1, partitions_1))
         topics = list2
@@ -487,7 +488,7 @@ def decode_offset_for_leader_epoch_response_v4(data: bytes, position: int) -> Of
         position += 1
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)

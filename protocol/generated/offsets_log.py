@@ -20,6 +20,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -449,7 +450,7 @@ def decode_group_value_v4(data: bytes, position: int) -> GroupValue:
             position += 1
             if tags12:
                 if tags12 > 127:
-                    tags12, position = read_uvarint_tail(data, position, tags12)
+                    tags12, position = read_tag_count_tail(data, position, tags12)
                 position = skip_tags(data, position, tags12)
             list5.append(MemberValue(member_id_1, group_instance_id_1, client_id_1, client_host_1, rebalance_timeout_ms_1, session_timeout_ms_1, subscription_1, assignment_1))
         members = list5
@@ -457,7 +458,7 @@ def decode_group_value_v4(data: bytes, position: int) -> GroupValue:
         position += 1
         if tags13:
             if tags13 > 127:
-                tags13, position = read_uvarint_tail(data, position, tags13)
+                tags13, position = read_tag_count_tail(data, position, tags13)
             position = skip_tags(data, position, tags13)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -692,7 +693,7 @@ def decode_offset_value_v4(data: bytes, position: int) -> OffsetValue:
         position += 9
         if tags2:
             if tags2 > 127:
-                tags2, position = read_uvarint_tail(data, position, tags2)
+                tags2, position = read_tag_count_tail(data, position, tags2)
             position = skip_tags(data, position, tags2)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -28,6 +28,7 @@ from protocol.primitives import (
     UNENCODABLE,
     ZERO_UUID,
     read_tag,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -238,7 +239,7 @@ def decode_produce_request_v9(data: bytes, position: int, left: int) -> ProduceR
                 position += 1
                 if tags8:
                     if tags8 > 127:
-                        tags8, position = read_uvarint_tail(data, position, tags8)
+                        tags8, position = read_tag_count_tail(data, position, tags8)
                     left -= tags8
                     if left < 0:
                         raise TooManyElementsError
@@ -249,7 +250,7 @@ def decode_produce_request_v9(data: bytes, position: int, left: int) -> ProduceR
             position += 1
             if tags9:
                 if tags9 > 127:
-                    tags9, position = read_uvarint_tail(data, position, tags9)
+                    tags9, position = read_tag_count_tail(data, position, tags9)
                 left -= tags9
                 if left < 0:
                     raise TooManyElementsError
@@ -260,7 +261,7 @@ def decode_produce_request_v9(data: bytes, position: int, left: int) -> ProduceR
         position += 1
         if tags10:
             if tags10 > 127:
-                tags10, position = read_uvarint_tail(data, position, tags10)
+                tags10, position = read_tag_count_tail(data, position, tags10)
             left -= tags10
             if left < 0:
                 raise TooManyElementsError
@@ -327,7 +328,7 @@ def decode_produce_request_v13(data: bytes, position: int, left: int) -> Produce
                 position += 1
                 if tags7:
                     if tags7 > 127:
-                        tags7, position = read_uvarint_tail(data, position, tags7)
+                        tags7, position = read_tag_count_tail(data, position, tags7)
                     left -= tags7
                     if left < 0:
                         raise TooManyElementsError
@@ -338,7 +339,7 @@ def decode_produce_request_v13(data: bytes, position: int, left: int) -> Produce
             position += 1
             if tags8:
                 if tags8 > 127:
-                    tags8, position = read_uvarint_tail(data, position, tags8)
+                    tags8, position = read_tag_count_tail(data, position, tags8)
                 left -= tags8
                 if left < 0:
                     raise TooManyElementsError
@@ -349,7 +350,7 @@ def decode_produce_request_v13(data: bytes, position: int, left: int) -> Produce
         position += 1
         if tags9:
             if tags9 > 127:
-                tags9, position = read_uvarint_tail(data, position, tags9)
+                tags9, position = read_tag_count_tail(data, position, tags9)
             left -= tags9
             if left < 0:
                 raise TooManyElementsError
@@ -730,7 +731,7 @@ def decode_produce_response_v9(data: bytes, position: int) -> ProduceResponse:
                     position += 1
                     if tags9:
                         if tags9 > 127:
-                            tags9, position = read_uvarint_tail(data, position, tags9)
+                            tags9, position = read_tag_count_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list7.append(BatchIndexAndErrorMessage(batch_index_3, batch_index_error_message_3))
                 record_errors_2 = list7
@@ -748,7 +749,7 @@ def decode_produce_response_v9(data: bytes, position: int) -> ProduceResponse:
                 position += 1
                 if tags11:
                     if tags11 > 127:
-                        tags11, position = read_uvarint_tail(data, position, tags11)
+                        tags11, position = read_tag_count_tail(data, position, tags11)
                     position = skip_tags(data, position, tags11)
                 list5.append(PartitionProduceResponse(index_2, error_code_2, base_offset_2, log_append_time_ms_2, log_start_offset_2, record_errors_2, error_message_2, LeaderIdAndEpoch()))
             partition_responses_1 = list5
@@ -756,7 +757,7 @@ def decode_produce_response_v9(data: bytes, position: int) -> ProduceResponse:
             position += 1
             if tags12:
                 if tags12 > 127:
-                    tags12, position = read_uvarint_tail(data, position, tags12)
+                    tags12, position = read_tag_count_tail(data, position, tags12)
                 position = skip_tags(data, position, tags12)
             list2.append(TopicProduceResponse(name_1, ZERO_UUID, partition_responses_1))
         responses = list2
@@ -764,7 +765,7 @@ def decode_produce_response_v9(data: bytes, position: int) -> ProduceResponse:
         position += 5
         if tags13:
             if tags13 > 127:
-                tags13, position = read_uvarint_tail(data, position, tags13)
+                tags13, position = read_tag_count_tail(data, position, tags13)
             position = skip_tags(data, position, tags13)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -828,7 +829,7 @@ def decode_produce_response_v10(data: bytes, position: int) -> ProduceResponse:
                     position += 1
                     if tags9:
                         if tags9 > 127:
-                            tags9, position = read_uvarint_tail(data, position, tags9)
+                            tags9, position = read_tag_count_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list7.append(BatchIndexAndErrorMessage(batch_index_3, batch_index_error_message_3))
                 record_errors_2 = list7
@@ -847,7 +848,7 @@ def decode_produce_response_v10(data: bytes, position: int) -> ProduceResponse:
                 current_leader_2: LeaderIdAndEpoch = LeaderIdAndEpoch()
                 if tags11:
                     if tags11 > 127:
-                        tags11, position = read_uvarint_tail(data, position, tags11)
+                        tags11, position = read_tag_count_tail(data, position, tags11)
                     previous13 = -1
                     for _ in range(tags11):
                         tag12, end14, position = read_tag(data, position, previous13)
@@ -857,7 +858,7 @@ def decode_produce_response_v10(data: bytes, position: int) -> ProduceResponse:
                             position += 9
                             if tags15:
                                 if tags15 > 127:
-                                    tags15, position = read_uvarint_tail(data, position, tags15)
+                                    tags15, position = read_tag_count_tail(data, position, tags15)
                                 position = skip_tags(data, position, tags15)
                             current_leader_2 = LeaderIdAndEpoch(leader_id_4, leader_epoch_4)
                             if position != end14:
@@ -869,7 +870,7 @@ def decode_produce_response_v10(data: bytes, position: int) -> ProduceResponse:
             position += 1
             if tags16:
                 if tags16 > 127:
-                    tags16, position = read_uvarint_tail(data, position, tags16)
+                    tags16, position = read_tag_count_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list2.append(TopicProduceResponse(name_1, ZERO_UUID, partition_responses_1))
         responses = list2
@@ -878,7 +879,7 @@ def decode_produce_response_v10(data: bytes, position: int) -> ProduceResponse:
         node_endpoints: list[NodeEndpoint] = []
         if tags17:
             if tags17 > 127:
-                tags17, position = read_uvarint_tail(data, position, tags17)
+                tags17, position = read_tag_count_tail(data, position, tags17)
             previous19 = -1
             for _ in range(tags17):
                 tag18, end20, position = read_tag(data, position, previous19)
@@ -915,7 +916,7 @@ def decode_produce_response_v10(data: bytes, position: int) -> ProduceResponse:
                         position += 1
                         if tags25:
                             if tags25 > 127:
-                                tags25, position = read_uvarint_tail(data, position, tags25)
+                                tags25, position = read_tag_count_tail(data, position, tags25)
                             position = skip_tags(data, position, tags25)
                         list22.append(NodeEndpoint(node_id_5, host_5, port_5, rack_5))
                     node_endpoints = list22
@@ -976,7 +977,7 @@ def decode_produce_response_v13(data: bytes, position: int) -> ProduceResponse:
                     position += 1
                     if tags8:
                         if tags8 > 127:
-                            tags8, position = read_uvarint_tail(data, position, tags8)
+                            tags8, position = read_tag_count_tail(data, position, tags8)
                         position = skip_tags(data, position, tags8)
                     list6.append(BatchIndexAndErrorMessage(batch_index_3, batch_index_error_message_3))
                 record_errors_2 = list6
@@ -995,7 +996,7 @@ def decode_produce_response_v13(data: bytes, position: int) -> ProduceResponse:
                 current_leader_2: LeaderIdAndEpoch = LeaderIdAndEpoch()
                 if tags10:
                     if tags10 > 127:
-                        tags10, position = read_uvarint_tail(data, position, tags10)
+                        tags10, position = read_tag_count_tail(data, position, tags10)
                     previous12 = -1
                     for _ in range(tags10):
                         tag11, end13, position = read_tag(data, position, previous12)
@@ -1005,7 +1006,7 @@ def decode_produce_response_v13(data: bytes, position: int) -> ProduceResponse:
                             position += 9
                             if tags14:
                                 if tags14 > 127:
-                                    tags14, position = read_uvarint_tail(data, position, tags14)
+                                    tags14, position = read_tag_count_tail(data, position, tags14)
                                 position = skip_tags(data, position, tags14)
                             current_leader_2 = LeaderIdAndEpoch(leader_id_4, leader_epoch_4)
                             if position != end13:
@@ -1017,7 +1018,7 @@ def decode_produce_response_v13(data: bytes, position: int) -> ProduceResponse:
             position += 1
             if tags15:
                 if tags15 > 127:
-                    tags15, position = read_uvarint_tail(data, position, tags15)
+                    tags15, position = read_tag_count_tail(data, position, tags15)
                 position = skip_tags(data, position, tags15)
             list2.append(TopicProduceResponse("", topic_id_1, partition_responses_1))
         responses = list2
@@ -1026,7 +1027,7 @@ def decode_produce_response_v13(data: bytes, position: int) -> ProduceResponse:
         node_endpoints: list[NodeEndpoint] = []
         if tags16:
             if tags16 > 127:
-                tags16, position = read_uvarint_tail(data, position, tags16)
+                tags16, position = read_tag_count_tail(data, position, tags16)
             previous18 = -1
             for _ in range(tags16):
                 tag17, end19, position = read_tag(data, position, previous18)
@@ -1063,7 +1064,7 @@ def decode_produce_response_v13(data: bytes, position: int) -> ProduceResponse:
                         position += 1
                         if tags24:
                             if tags24 > 127:
-                                tags24, position = read_uvarint_tail(data, position, tags24)
+                                tags24, position = read_tag_count_tail(data, position, tags24)
                             position = skip_tags(data, position, tags24)
                         list21.append(NodeEndpoint(node_id_5, host_5, port_5, rack_5))
                     node_endpoints = list21

@@ -19,6 +19,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -48,7 +49,7 @@ def decode_push_telemetry_request_v0(data: bytes, position: int, left: int) -> P
         position += 1
         if tags2:
             if tags2 > 127:
-                tags2, position = read_uvarint_tail(data, position, tags2)
+                tags2, position = read_tag_count_tail(data, position, tags2)
             left -= tags2
             if left < 0:
                 raise TooManyElementsError
@@ -76,7 +77,7 @@ def decode_push_telemetry_response_v0(data: bytes, position: int) -> PushTelemet
         position += 7
         if tags1:
             if tags1 > 127:
-                tags1, position = read_uvarint_tail(data, position, tags1)
+                tags1, position = read_tag_count_tail(data, position, tags1)
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -19,6 +19,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -71,7 +72,7 @@ def decode_sasl_authenticate_request_v2(data: bytes, position: int, left: int) -
         position += 1
         if tags2:
             if tags2 > 127:
-                tags2, position = read_uvarint_tail(data, position, tags2)
+                tags2, position = read_tag_count_tail(data, position, tags2)
             left -= tags2
             if left < 0:
                 raise TooManyElementsError
@@ -176,7 +177,7 @@ def decode_sasl_authenticate_response_v2(data: bytes, position: int) -> SaslAuth
         position += 9
         if tags3:
             if tags3 > 127:
-                tags3, position = read_uvarint_tail(data, position, tags3)
+                tags3, position = read_tag_count_tail(data, position, tags3)
             position = skip_tags(data, position, tags3)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -20,6 +20,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -214,7 +215,7 @@ def decode_sync_group_request_v4(data: bytes, position: int, left: int) -> SyncG
             position += 1
             if tags8:
                 if tags8 > 127:
-                    tags8, position = read_uvarint_tail(data, position, tags8)
+                    tags8, position = read_tag_count_tail(data, position, tags8)
                 left -= tags8
                 if left < 0:
                     raise TooManyElementsError
@@ -225,7 +226,7 @@ def decode_sync_group_request_v4(data: bytes, position: int, left: int) -> SyncG
         position += 1
         if tags9:
             if tags9 > 127:
-                tags9, position = read_uvarint_tail(data, position, tags9)
+                tags9, position = read_tag_count_tail(data, position, tags9)
             left -= tags9
             if left < 0:
                 raise TooManyElementsError
@@ -331,7 +332,7 @@ def decode_sync_group_request_v5(data: bytes, position: int, left: int) -> SyncG
             position += 1
             if tags10:
                 if tags10 > 127:
-                    tags10, position = read_uvarint_tail(data, position, tags10)
+                    tags10, position = read_tag_count_tail(data, position, tags10)
                 left -= tags10
                 if left < 0:
                     raise TooManyElementsError
@@ -342,7 +343,7 @@ def decode_sync_group_request_v5(data: bytes, position: int, left: int) -> SyncG
         position += 1
         if tags11:
             if tags11 > 127:
-                tags11, position = read_uvarint_tail(data, position, tags11)
+                tags11, position = read_tag_count_tail(data, position, tags11)
             left -= tags11
             if left < 0:
                 raise TooManyElementsError
@@ -498,7 +499,7 @@ def decode_sync_group_response_v4(data: bytes, position: int) -> SyncGroupRespon
         position += 1
         if tags2:
             if tags2 > 127:
-                tags2, position = read_uvarint_tail(data, position, tags2)
+                tags2, position = read_tag_count_tail(data, position, tags2)
             position = skip_tags(data, position, tags2)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -542,7 +543,7 @@ def decode_sync_group_response_v5(data: bytes, position: int) -> SyncGroupRespon
         position += 1
         if tags4:
             if tags4 > 127:
-                tags4, position = read_uvarint_tail(data, position, tags4)
+                tags4, position = read_tag_count_tail(data, position, tags4)
             position = skip_tags(data, position, tags4)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -23,6 +23,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -273,7 +274,7 @@ def decode_txn_offset_commit_request_v3(data: bytes, position: int, left: int) -
                 position += 1
                 if tags11:
                     if tags11 > 127:
-                        tags11, position = read_uvarint_tail(data, position, tags11)
+                        tags11, position = read_tag_count_tail(data, position, tags11)
                     left -= tags11
                     if left < 0:
                         raise TooManyElementsError
@@ -284,7 +285,7 @@ def decode_txn_offset_commit_request_v3(data: bytes, position: int, left: int) -
             position += 1
             if tags12:
                 if tags12 > 127:
-                    tags12, position = read_uvarint_tail(data, position, tags12)
+                    tags12, position = read_tag_count_tail(data, position, tags12)
                 left -= tags12
                 if left < 0:
                     raise TooManyElementsError
@@ -295,7 +296,7 @@ def decode_txn_offset_commit_request_v3(data: bytes, position: int, left: int) -
         position += 1
         if tags13:
             if tags13 > 127:
-                tags13, position = read_uvarint_tail(data, position, tags13)
+                tags13, position = read_tag_count_tail(data, position, tags13)
             left -= tags13
             if left < 0:
                 raise TooManyElementsError
@@ -460,7 +461,7 @@ def decode_txn_offset_commit_response_v3(data: bytes, position: int) -> TxnOffse
                 position += 7
                 if tags6:
                     if tags6 > 127:
-                        tags6, position = read_uvarint_tail(data, position, tags6)
+                        tags6, position = read_tag_count_tail(data, position, tags6)
                     position = skip_tags(data, position, tags6)
                 list5.append(TxnOffsetCommitResponsePartition(partition_index_2, error_code_2))
             partitions_1 = list5
@@ -468,7 +469,7 @@ def decode_txn_offset_commit_response_v3(data: bytes, position: int) -> TxnOffse
             position += 1
             if tags7:
                 if tags7 > 127:
-                    tags7, position = read_uvarint_tail(data, position, tags7)
+                    tags7, position = read_tag_count_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list2.append(TxnOffsetCommitResponseTopic(name_1, partitions_1))
         topics = list2
@@ -476,7 +477,7 @@ def decode_txn_offset_commit_response_v3(data: bytes, position: int) -> TxnOffse
         position += 1
         if tags8:
             if tags8 > 127:
-                tags8, position = read_uvarint_tail(data, position, tags8)
+                tags8, position = read_tag_count_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -24,6 +24,7 @@ from protocol.primitives import (
     MALFORMED,
     TOO_SHORT,
     UNENCODABLE,
+    read_tag_count_tail,
     read_uvarint_tail,
     skip_tags,
     unreadable,
@@ -164,7 +165,7 @@ def decode_write_txn_markers_request_v1(data: bytes, position: int, left: int) -
                 position += 1
                 if tags7:
                     if tags7 > 127:
-                        tags7, position = read_uvarint_tail(data, position, tags7)
+                        tags7, position = read_tag_count_tail(data, position, tags7)
                     left -= tags7
                     if left < 0:
                         raise TooManyElementsError
@@ -175,7 +176,7 @@ def decode_write_txn_markers_request_v1(data: bytes, position: int, left: int) -
             position += 5
             if tags8:
                 if tags8 > 127:
-                    tags8, position = read_uvarint_tail(data, position, tags8)
+                    tags8, position = read_tag_count_tail(data, position, tags8)
                 left -= tags8
                 if left < 0:
                     raise TooManyElementsError
@@ -186,7 +187,7 @@ def decode_write_txn_markers_request_v1(data: bytes, position: int, left: int) -
         position += 1
         if tags9:
             if tags9 > 127:
-                tags9, position = read_uvarint_tail(data, position, tags9)
+                tags9, position = read_tag_count_tail(data, position, tags9)
             left -= tags9
             if left < 0:
                 raise TooManyElementsError
@@ -254,7 +255,7 @@ def decode_write_txn_markers_request_v2(data: bytes, position: int, left: int) -
                 position += 1
                 if tags7:
                     if tags7 > 127:
-                        tags7, position = read_uvarint_tail(data, position, tags7)
+                        tags7, position = read_tag_count_tail(data, position, tags7)
                     left -= tags7
                     if left < 0:
                         raise TooManyElementsError
@@ -265,7 +266,7 @@ def decode_write_txn_markers_request_v2(data: bytes, position: int, left: int) -
             position += 6
             if tags8:
                 if tags8 > 127:
-                    tags8, position = read_uvarint_tail(data, position, tags8)
+                    tags8, position = read_tag_count_tail(data, position, tags8)
                 left -= tags8
                 if left < 0:
                     raise TooManyElementsError
@@ -276,7 +277,7 @@ def decode_write_txn_markers_request_v2(data: bytes, position: int, left: int) -
         position += 1
         if tags9:
             if tags9 > 127:
-                tags9, position = read_uvarint_tail(data, position, tags9)
+                tags9, position = read_tag_count_tail(data, position, tags9)
             left -= tags9
             if left < 0:
                 raise TooManyElementsError
@@ -443,7 +444,7 @@ def decode_write_txn_markers_response_v1(data: bytes, position: int) -> WriteTxn
                     position += 7
                     if tags8:
                         if tags8 > 127:
-                            tags8, position = read_uvarint_tail(data, position, tags8)
+                            tags8, position = read_tag_count_tail(data, position, tags8)
                         position = skip_tags(data, position, tags8)
                     list7.append(WritableTxnMarkerPartitionResult(partition_index_3, error_code_3))
                 partitions_2 = list7
@@ -451,7 +452,7 @@ def decode_write_txn_markers_response_v1(data: bytes, position: int) -> WriteTxn
                 position += 1
                 if tags9:
                     if tags9 > 127:
-                        tags9, position = read_uvarint_tail(data, position, tags9)
+                        tags9, position = read_tag_count_tail(data, position, tags9)
                     position = skip_tags(data, position, tags9)
                 list4.append(WritableTxnMarkerTopicResult(name_2, partitions_2))
             topics_1 = list4
@@ -459,7 +460,7 @@ def decode_write_txn_markers_response_v1(data: bytes, position: int) -> WriteTxn
             position += 1
             if tags10:
                 if tags10 > 127:
-                    tags10, position = read_uvarint_tail(data, position, tags10)
+                    tags10, position = read_tag_count_tail(data, position, tags10)
                 position = skip_tags(data, position, tags10)
             list2.append(WritableTxnMarkerResult(producer_id_1, topics_1))
         markers = list2
@@ -467,7 +468,7 @@ def decode_write_txn_markers_response_v1(data: bytes, position: int) -> WriteTxn
         position += 1
         if tags11:
             if tags11 > 127:
-                tags11, position = read_uvarint_tail(data, position, tags11)
+                tags11, position = read_tag_count_tail(data, position, tags11)
             position = skip_tags(data, position, tags11)
         if position > size:
             raise DecodeError(TOO_SHORT)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from protocol.api_keys import ApiKey
-from protocol.schema import BOOL, INT16, INT32, INT64, STRING, array, field, message, struct
+from protocol.schema import BOOL, INT16, INT32, INT64, NULLABLE_STRING, STRING, array, field, message, struct
 
 
-@message(ApiKey.API_VERSIONS, versions=(0, 4), flexible_since=3)
+@message(ApiKey.API_VERSIONS, versions=(0, 5), flexible_since=3)
 class ApiVersionsRequest:
-    """Ask for the APIs and their versions, and introduce the client software."""
+    """Ask for the APIs and their versions, and introduce the client software.
+
+    From version 5 on a client also names the cluster and the node that it means to reach (KIP-1242).
+    """
 
     client_software_name: str = field(STRING, since=3)
     client_software_version: str = field(STRING, since=3)
+    cluster_id: str | None = field(NULLABLE_STRING, since=5, default=None)  # None: any
+    node_id: int = field(INT32, since=5, default=-1)  # -1: any
 
 
 @struct
@@ -35,7 +40,7 @@ class FinalizedFeatureKey:
     min_version_level: int = field(INT16)
 
 
-@message(ApiKey.API_VERSIONS, versions=(0, 4), flexible_since=3)
+@message(ApiKey.API_VERSIONS, versions=(0, 5), flexible_since=3)
 class ApiVersionsResponse:
     """The APIs with their versions, and the features of the cluster."""
 

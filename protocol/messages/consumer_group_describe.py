@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from protocol.api_keys import ApiKey
-from protocol.schema import BOOL, INT16, INT32, NULLABLE_STRING, STRING, UUID, array, field, message, struct, struct_of
+from protocol.schema import (
+    BOOL,
+    INT8,
+    INT16,
+    INT32,
+    NULLABLE_STRING,
+    STRING,
+    UUID,
+    array,
+    field,
+    message,
+    struct,
+    struct_of,
+)
 
 
-@message(ApiKey.CONSUMER_GROUP_DESCRIBE, versions=(0, 0), flexible_since=0)
+@message(ApiKey.CONSUMER_GROUP_DESCRIBE, versions=(0, 1), flexible_since=0)
 class ConsumerGroupDescribeRequest:
     """Ask for the description of some groups."""
 
@@ -42,6 +55,7 @@ class Member:
     subscribed_topic_regex: str | None = field(NULLABLE_STRING, default=None)
     assignment: Assignment = field(struct_of(Assignment))
     target_assignment: Assignment = field(struct_of(Assignment))
+    member_type: int = field(INT8, since=1, default=-1)  # 0 classic, 1 consumer, -1 unknown
 
 
 @struct
@@ -57,7 +71,7 @@ class DescribedGroup:
     authorized_operations: int = field(INT32, default=-2147483648)
 
 
-@message(ApiKey.CONSUMER_GROUP_DESCRIBE, versions=(0, 0), flexible_since=0)
+@message(ApiKey.CONSUMER_GROUP_DESCRIBE, versions=(0, 1), flexible_since=0)
 class ConsumerGroupDescribeResponse:
     """A description for each group."""
 

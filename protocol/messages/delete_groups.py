@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from protocol.api_keys import ApiKey
-from protocol.schema import INT16, INT32, STRING, array, field, message, struct
+from protocol.schema import INT16, INT32, NULLABLE_STRING, STRING, array, field, message, struct
 
 
-@message(ApiKey.DELETE_GROUPS, versions=(0, 2), flexible_since=2)
+@message(ApiKey.DELETE_GROUPS, versions=(0, 3), flexible_since=2)
 class DeleteGroupsRequest:
     """Delete some groups."""
 
@@ -17,9 +17,10 @@ class DeleteGroupsRequest:
 class DeletableGroupResult:
     group_id: str = field(STRING)
     error_code: int = field(INT16)
+    error_message: str | None = field(NULLABLE_STRING, since=3, default=None)
 
 
-@message(ApiKey.DELETE_GROUPS, versions=(0, 2), flexible_since=2)
+@message(ApiKey.DELETE_GROUPS, versions=(0, 3), flexible_since=2)
 class DeleteGroupsResponse:
     """The outcome for each group."""
 

@@ -25,6 +25,19 @@ from hypothesis import strategies as st
 
 from coordinator.compaction.plan import InputSegment, PartitionPlan, PartitionResult, Plan
 from protocol.compression import Codec, compress
+from protocol.group_records import RecordKind, Value, decode_record_key, encode_key, encode_value
+from protocol.messages.consumer_group_records import (
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataValue,
+    ConsumerGroupPartitionMetadataValue,
+    ConsumerGroupRegularExpressionValue,
+    ConsumerGroupTargetAssignmentMemberValue,
+    ConsumerGroupTargetAssignmentMetadataValue,
+    CurrentPartitions,
+    SubscribedTopic,
+    TargetPartitions,
+)
 from protocol.offsets_records import (
     GroupValue,
     MemberValue,
@@ -49,8 +62,18 @@ OFFSET_KEYS: Final = tuple(
     for partition in (0, 1)
 )
 GROUP_KEYS: Final = tuple(encode_group_key(group) for group in ("g", "h", "alone"))
-OTHER_KEYS: Final = (b"\0\x05of another protocol", b"\0\x63" + b"long " * 300)
-KEYS: Final = (*OFFSET_KEYS, *GROUP_KEYS, *OTHER_KEYS)
+OTHER_KEYS: Final = (b"\0\x0bof another protocol", b"\0\x63" + b"long " * 300)
+CONSUMER_KEYS: Final = (
+    encode_key(RecordKind.CONSUMER_GROUP, "kip"),  # has no other records, which its tombstone would end
+    encode_key(RecordKind.CONSUMER_TOPICS, "ä😀"),
+    encode_key(RecordKind.CONSUMER_MEMBER, "ä😀", "m"),
+    encode_key(RecordKind.CONSUMER_MEMBER, "ä😀", "n"),
+    encode_key(RecordKind.CONSUMER_TARGET_EPOCH, "ä😀"),
+    encode_key(RecordKind.CONSUMER_TARGET, "ä😀", "m"),
+    encode_key(RecordKind.CONSUMER_CURRENT, "ä😀", "m"),
+    encode_key(RecordKind.CONSUMER_REGEX, "ä😀", "a.*"),
+)
+KEYS: Final = (*OFFSET_KEYS, *GROUP_KEYS, *OTHER_KEYS, *CONSUMER_KEYS)
 
 TRANSACTIONAL: Final = (1, 2, 3)
 """Producer ids that write in transactions only; those of `IDEMPOTENT` never do."""
@@ -190,7 +213,7 @@ def _random_op(rng: random.Random, style: Style) -> Op:
         )
 
     codec = rng.choice((Codec.NONE, Codec.NONE, Codec.NONE, *Codec))
-    any_key: list[int | None] = list(range(len(KEYS)))
+    any_key: list[int | None] = list(range(len(KEYS) - len(CONSUMER_KEYS)))  # tests have chosen their seeds for these
     offset_key: list[int | None] = list(range(len(OFFSET_KEYS)))
     if style == ANYTHING:
         any_key.append(None)
@@ -350,6 +373,8 @@ class LogWriter:
 
 def _value(key: int | None, number: int, note_bytes: int) -> bytes:
     note = ("n" * note_bytes)[:note_bytes]
+    if key is not None and KEYS[key] in CONSUMER_KEYS:
+        return encode_value(consumer_value(KEYS[key], number, note))
     if key is not None and len(OFFSET_KEYS) <= key < len(OFFSET_KEYS) + len(GROUP_KEYS):
         members = [
             MemberValue(
@@ -375,6 +400,30 @@ def _value(key: int | None, number: int, note_bytes: int) -> bytes:
             )
         )
     return encode_offset_value(OffsetValue(number, number % 5 - 1, note, START_MS + number, -1))
+
+
+def consumer_value(key: bytes, number: int, note: str = "") -> Value:
+    """Return a value for the key of a record of a KIP-848 group; another one for each number."""
+    decoded = decode_record_key(key)
+    assert decoded is not None
+    topic_id, partitions = number.to_bytes(16, "big"), [0, number % 9]
+    match decoded.kind:
+        case RecordKind.CONSUMER_GROUP:
+            return ConsumerGroupMetadataValue(number, number % 3)
+        case RecordKind.CONSUMER_TOPICS:
+            return ConsumerGroupPartitionMetadataValue([SubscribedTopic(topic_id, "t" + note, number)])
+        case RecordKind.CONSUMER_MEMBER:
+            return ConsumerGroupMemberMetadataValue(None, None, f"c{number}", "/h", ["t" + note], None, 1, None)
+        case RecordKind.CONSUMER_TARGET_EPOCH:
+            return ConsumerGroupTargetAssignmentMetadataValue(number)
+        case RecordKind.CONSUMER_TARGET:
+            return ConsumerGroupTargetAssignmentMemberValue([TargetPartitions(topic_id, partitions)])
+        case RecordKind.CONSUMER_CURRENT:
+            return ConsumerGroupCurrentMemberAssignmentValue(
+                number, number - 1, 0, [CurrentPartitions(topic_id, partitions)]
+            )
+        case _:
+            return ConsumerGroupRegularExpressionValue(["a" + note], number, number)
 
 
 def _record(

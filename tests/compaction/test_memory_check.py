@@ -5,11 +5,14 @@ That it finds none in equal states is tested with random groups (tests/core/grou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from coordinator.compaction.memory_check import MemoryCheck
-from coordinator.core.committed_rows import OffsetRow
+from coordinator.core.committed_rows import DamagedRow, GroupRow, OffsetRow
 from coordinator.core.offsets.replay import Replay
+from protocol.group_records import RecordKind, encode_key
 from protocol.offsets_records import OffsetValue, encode_group_key, encode_offset_key, encode_offset_value
 from protocol.record_batch import (
     BatchHeader,
@@ -21,6 +24,8 @@ from protocol.record_batch import (
     read_records,
 )
 
+KIP_KEY = encode_key(RecordKind.CONSUMER_GROUP, "g")
+CUT_KEY = encode_key(RecordKind.CONSUMER_MEMBER, "g", "m")[:-1]
 CUT = 100  # the compacted part ends here
 Batch = tuple[BatchHeader, list[Record]]
 
@@ -68,7 +73,9 @@ def replayed(batches: list[Batch]) -> Replay:
     return replay
 
 
-def difference(compacted: list[Batch], rows: list[OffsetRow | tuple[str, int]], tail: list[Batch] = []) -> str | None:  # noqa: B006
+def difference(
+    compacted: list[Batch], rows: Sequence[OffsetRow | GroupRow | DamagedRow], tail: Sequence[Batch] = ()
+) -> str | None:
     check = MemoryCheck(replayed(compacted))
     check.begin_rows()
     for memory in rows:
@@ -94,7 +101,11 @@ SAME = {
     "a group": ([group(5)], [("g", 5)], []),
     "a group with a newer record": ([group(5)], [], [group(CUT)]),
     "a group deleted": ([group(5)], [], [group(CUT, None)]),
-    "a record of an unknown kind": ([batch(5, b"\0\7what", b"x")], [], []),
+    "a record of an unknown kind": ([batch(5, b"\0\x09what", b"x")], [], []),
+    "a record of a KIP-848 group": ([batch(5, KIP_KEY, b"x")], [], []),
+    "a record of a KIP-848 group in quarantine": ([batch(5, KIP_KEY, b"x")], [(KIP_KEY, 5)], []),
+    "a classic group that a newer KIP-848 group replaces": ([group(5), batch(6, KIP_KEY, b"x")], [], []),
+    "a record set aside that was deleted": ([batch(5, CUT_KEY, b"x")], [], [batch(CUT, CUT_KEY, None)]),
 }
 
 DIFFERENT = {
@@ -112,6 +123,18 @@ DIFFERENT = {
     "a group that is gone": ([], [("g", 5)], [], "the record of group 'g' at log offset 5 is in memory and not in"),
     "an older record of a group": ([group(4)], [("g", 5)], [], "log offset 5 is in memory and not in the result"),
     "a group that comes back": ([group(5)], [], [commit(CUT)], "the record of group 'g' at log offset 5 is in the"),
+    "a record of a KIP-848 group in quarantine that is gone": (
+        [],
+        [(KIP_KEY, 5)],
+        [],
+        "the record of the kind CONSUMER_GROUP of group 'g' at log offset 5 is in quarantine and not in the result",
+    ),
+    "a classic group older than which a KIP-848 group is": (
+        [batch(4, KIP_KEY, b"x"), group(5)],
+        [],
+        [],
+        "the record of group 'g' at log offset 5 is in the result and not in memory",
+    ),
     "an aborted commit that is kept as if committed": (
         [commit(5)],
         [],

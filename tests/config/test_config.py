@@ -75,7 +75,12 @@ def test_every_key_can_be_set_from_the_environment(key: Key) -> None:
     variables["COORDINATOR_SOCKET_REQUEST_MAX_BYTES"] = (
         "70000000"  # the setting with an address, and the property that parses it
     )
-    if key.name in ("group.max.session.timeout.ms", "socket.request.max.bytes"):
+    variables["COORDINATOR_GROUP_CONSUMER_SESSION_TIMEOUT_MS"] = "80000000"
+    if key.name in (
+        "group.max.session.timeout.ms",
+        "socket.request.max.bytes",
+        "group.consumer.session.timeout.ms",
+    ):
         variables[key.environment] = written
     config = load(environ=variables)
     assert getattr(config, key.attribute) == key.parse(written)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.integration
 NEWEST = ApiVersionsRequest(client_software_name="wire-test", client_software_version="1.0")
 
 
-@pytest.mark.parametrize("version", [5, 99, -1])
+@pytest.mark.parametrize("version", [6, 99, -1])
 def test_a_version_we_do_not_know_is_answered_in_v0_with_the_true_range_and_the_connection_goes_on(
     daemon: Daemon, version: int
 ) -> None:
@@ -26,9 +26,9 @@ def test_a_version_we_do_not_know_is_answered_in_v0_with_the_true_range_and_the_
         request = struct.pack(">hhi", 18, version, 7) + b"\0\4abcd" + b"\xff\xff what only the future can read"
         connection.sendall(struct.pack(">i", len(request)) + request)
         answer = receive_frame(connection)
-        assert answer == struct.pack(">ihihhh", 7, 35, 1, 18, 0, 4)
-        connection.sendall(encode_frame(NEWEST, 4, 8))
-        correlation_id, retried = decode_answer(18, 4, receive_frame(connection))
+        assert answer == struct.pack(">ihihhh", 7, 35, 1, 18, 0, 5)
+        connection.sendall(encode_frame(NEWEST, 5, 8))
+        correlation_id, retried = decode_answer(18, 5, receive_frame(connection))
         assert (correlation_id, retried.error_code) == (8, 0)
 
 
@@ -55,21 +55,53 @@ async def test_a_software_name_must_be_well_formed_and_the_connection_stays_open
     assert (await wire.request(NEWEST, 3)).error_code == 0
 
 
-@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize(
+    ("cluster_id", "node_id", "error"),
+    [
+        (None, -1, 0),
+        ("its own", 1, 0),
+        ("another", 1, 129),
+        ("its own", 2, 129),
+        ("its own", -2, 129),
+        ("", 1, 129),
+        ("another", -1, 42),
+        ("its own", -1, 42),
+        (None, 1, 42),
+    ],
+)
+async def test_a_client_at_the_wrong_node_is_told_to_begin_again(
+    wire: Wire, cluster_id: str | None, node_id: int, error: int
+) -> None:
+    known = (await wire.request(MetadataRequest(topics=[]), 2)).cluster_id
+    asked = ApiVersionsRequest("c", "1", known if cluster_id == "its own" else cluster_id, node_id)
+    response = await wire.request(asked, 5)
+    assert (response.error_code, response.api_keys == []) == (error, error != 0)
+    assert (await wire.request(NEWEST, 5)).error_code == 0, "the connection stays open"
+
+
+@pytest.mark.parametrize("version", range(6))
 def test_every_version_names_the_same_ranges(daemon: Daemon, version: int) -> None:
     response = call(daemon.port, NEWEST, version)
     ranges = {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
     # ranges that real clients accept; the minima are what the oldest supported clients need
-    wanted = {0: (0, 11), 1: (4, 16), 2: (1, 8), 3: (0, 12), 8: (2, 9), 9: (1, 9), 10: (0, 6), 11: (0, 9), 12: (0, 4)}
-    wanted |= {
+    wanted = {
+        0: (0, 13),
+        1: (4, 18),
+        2: (1, 11),
+        3: (0, 13),
+        8: (2, 10),
+        9: (1, 10),
+        10: (0, 6),
+        11: (0, 9),
+        12: (0, 4),
         13: (0, 5),
         14: (0, 5),
         15: (0, 6),
         16: (0, 5),
-        18: (0, 4),
-        22: (0, 4),
+        18: (0, 5),
+        22: (0, 5),
         23: (2, 4),
-        42: (0, 2),
+        42: (0, 3),
         47: (0, 0),
     }
     assert {key: each for key, each in ranges.items() if key in wanted} == wanted

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.client
-import logging
 import queue
 import re
 import socket
@@ -21,12 +20,11 @@ from aiokafka.errors import KafkaError
 from confluent_kafka import Consumer
 
 from protocol.messages.api_versions import ApiVersionsRequest
-from protocol.messages.list_groups import ListGroupsRequest
 from protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake import SaslHandshakeRequest
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually
-from tests.support.wire import Wire, call, is_closed
+from tests.support.wire import Wire, is_closed
 
 pytestmark = pytest.mark.integration
 
@@ -238,8 +236,6 @@ def test_sasl_client_is_named_once_and_its_password_never(daemon: Daemon, client
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        (68, "(KIP-848, group.protocol=consumer), which is not served here; set group.protocol=classic"),
-        (69, "(KIP-848, group.protocol=consumer), which is not served here; set group.protocol=classic"),
         (76, "a share group (KIP-932), which is not served here; use a consumer group"),
         (88, "(KIP-1071, group.protocol=streams), which is not served here; set group.protocol=classic"),
     ],
@@ -252,32 +248,11 @@ def test_request_of_a_newer_group_protocol_is_named(daemon: Daemon, key: int, sa
     assert said in line and " client=pod-7 " in line
 
 
-def test_librdkafka_with_the_consumer_protocol_sends_no_request_of_it_and_leaves_no_line(daemon: Daemon) -> None:
-    """It reads in ApiVersions that the protocol is not served, and asks for the coordinator again for ever."""
-    said: list[str] = []
-    logger = logging.getLogger("librdkafka")
-    logger.propagate = False
-    logger.setLevel(logging.DEBUG)
-    handler = logging.Handler()
-    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
-    logger.addHandler(handler)
-    settings = {"bootstrap.servers": daemon.address, "group.id": "g", "group.protocol": "consumer", "debug": "cgrp"}
-    consumer = Consumer(settings, logger=logger)
-    consumer.subscribe(["orders"])
-    eventually(
-        lambda: consumer.poll(0.1) is None and any("Heartbeat" in each and "not supported" in each for each in said),
-        "librdkafka refuses to send the request",
-    )
-    consumer.close()
-    assert call(daemon.port, ListGroupsRequest(), 4).groups == []
-    assert warnings(daemon) == []
-
-
 # -- many of them ------------------------------------------------------------------------------------------------------
 
 
 def test_a_thousand_knocks_cause_few_lines(daemon: Daemon) -> None:
-    kinds = (b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/1.1\r\n\r\n", request_of(68), request_of(17))
+    kinds = (b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/1.1\r\n\r\n", request_of(76), request_of(17))
     for number in range(1000):
         with socket.create_connection(("127.0.0.1", daemon.port)) as connection, contextlib.suppress(OSError):
             connection.sendall(kinds[number % len(kinds)])
@@ -289,6 +264,6 @@ def test_a_thousand_knocks_cause_few_lines(daemon: Daemon) -> None:
 def test_many_client_ids_cause_few_lines(daemon: Daemon) -> None:
     for number in range(200):
         with socket.create_connection(("127.0.0.1", daemon.port)) as connection:
-            connection.sendall(request_of(68, f"pod-{number}".encode()))
+            connection.sendall(request_of(76, f"pod-{number}".encode()))
             assert is_closed(connection)
     assert len(warnings(daemon)) == 5

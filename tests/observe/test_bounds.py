@@ -10,7 +10,7 @@ import pytest
 from coordinator.observe.limits import ObserverLimits
 from coordinator.observe.offsets import CommittedOffsets
 from coordinator.observe.state import ObservedGroups
-from protocol.group_records import RecordKey, RecordKind, encode_record_key
+from protocol.group_records import RecordKind, encode_key
 from tests.observe.replay import Replay, recordings
 from tests.observe.written import BEGIN_MS, WrittenLog, member
 
@@ -117,9 +117,9 @@ def test_a_key_without_a_kind_is_counted() -> None:
 @pytest.mark.parametrize(("kind", "name"), [(RecordKind.SHARE_GROUP, "share"), (RecordKind.STREAMS_GROUP, "streams")])
 def test_of_share_and_streams_groups_the_name_and_the_type_are_told(kind: RecordKind, name: str) -> None:
     state = ObservedGroups()
-    key = encode_record_key(RecordKey(kind, "g"))
+    key = encode_key(kind, "g")
     state.record(1, key, b"\0\0")
-    state.record(1, encode_record_key(RecordKey(RecordKind.SHARE_MEMBER, "g", "m")), b"\0\0")
+    state.record(1, encode_key(RecordKind.SHARE_MEMBER, "g", "m"), b"\0\0")
     state.caught_up()
     story = state.story("g", 2)
     assert state.type_of("g") == name and story is not None and story.state is not None and story.state.type == name

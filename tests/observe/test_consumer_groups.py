@@ -9,7 +9,7 @@ from coordinator.explain.rules import explain
 from coordinator.explain.verdict import Finding
 from coordinator.observe.consumer_members import AWAY, MemberState
 from coordinator.observe.state import ObservedGroups
-from protocol.group_records import RecordKey, RecordKind, Value, encode_record_key, encode_record_value
+from protocol.group_records import RecordKind, Value, encode_key, encode_value
 from protocol.messages.consumer_group_records import (
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataValue,
@@ -37,8 +37,8 @@ class ConsumerLog:
         self.now_ms += int(seconds * 1000)
 
     def write(self, kind: RecordKind, value: Value | None, second: str = "") -> None:
-        data = encode_record_value(value) if value is not None else None
-        self.state.record(self.now_ms, encode_record_key(RecordKey(kind, GROUP, second)), data)
+        data = encode_value(value) if value is not None else None
+        self.state.record(self.now_ms, encode_key(kind, GROUP, second), data)
 
     def member(
         self, member_id: str, instance_id: str | None = None, topics: tuple[str, ...] = ("orders",), regex: str = ""

@@ -11,7 +11,7 @@ from coordinator.columnar.batches import read_batches
 from coordinator.observe.decode import Decoder, PartitionBatches
 from coordinator.observe.transactions import OpenTransactions
 from protocol.record_batch import ControlType, build_control_batch, iter_batches
-from tests.compaction.logs import GROUP_KEYS, OFFSETS, OTHER_KEYS, LogWriter, seeded
+from tests.compaction.logs import CONSUMER_KEYS, GROUP_KEYS, OFFSETS, OTHER_KEYS, LogWriter, seeded
 from tests.history.worlds import effects, records_of, replay
 from tests.observe.world import NOW_MS, RememberingState, batch, commit, group_record
 
@@ -43,7 +43,7 @@ def test_decoding_in_portions_agrees_with_a_record_by_record_reader(seed: int) -
         for (topic, partition), standing in replay(found, group, lambda _: True).items()
     }
     assert state.living == expected
-    others = {*GROUP_KEYS, *OTHER_KEYS}
+    others = {*GROUP_KEYS, *OTHER_KEYS, *CONSUMER_KEYS}
     assert state.records == [
         (record.timestamp_ms, record.key, record.value)
         for header, record in records_of(segments)

@@ -34,6 +34,12 @@ PINNED_BY_HAND = (
     *(f"ConsumerGroup{name}Value" for name in ("TargetAssignmentMetadata", "TargetAssignmentMember")),
     *(f"ConsumerGroup{name}Value" for name in ("CurrentMemberAssignment", "RegularExpression")),
 )
+# Versions after those of that folder, likewise taken from Kafka 4.4.0: the form `newer` of these is written by hand.
+NEWER_BY_HAND = tuple(
+    f"{api}{kind}"
+    for api in ("ApiVersions", "ConsumerGroupDescribe", "DeleteGroups")
+    for kind in ("Request", "Response")
+)
 FIXED = {
     "bool": "?",
     "int8": "b",
@@ -90,9 +96,14 @@ def condense_all(folder: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
+def with_newer_by_hand(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the facts of a folder with those newer forms that are pinned by hand."""
+    return found | {name: found[name] | {"newer": pinned()[name]["newer"]} for name in NEWER_BY_HAND}
+
+
 def write(folder: Path) -> None:
     by_hand = {name: forms for name, forms in pinned().items() if name.startswith(PINNED_BY_HAND)}
-    facts = sorted((condense_all(folder) | by_hand).items())
+    facts = sorted((with_newer_by_hand(condense_all(folder)) | by_hand).items())
     rows = (f'"{name}": {json.dumps(forms, separators=(",", ":"))}' for name, forms in facts)
     PINNED.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from coordinator.server.api.table import HANDLERS
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.errors import DecodeError, TooManyElementsError
-from protocol.headers import MAX_TAGS, decode_request_header, encode_request_header
+from protocol.headers import (
+    MAX_TAGS,
+    decode_request_header,
+    decode_response_header,
+    encode_request_header,
+    encode_response_header,
+)
 from protocol.messages.find_coordinator import FindCoordinatorRequest
-from protocol.messages.heartbeat import HeartbeatRequest
+from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from protocol.primitives import UNLIMITED, uvarint
+from protocol.primitives import MOST_TAGS, UNLIMITED, uvarint
 from tests.support.largest_requests import Shape, largest, shapes
 
 LIMIT = 41
@@ -91,6 +100,35 @@ def test_known_tags_count_too() -> None:
     decode(body, 0, 5)
     with pytest.raises(TooManyElementsError):
         decode(body, 0, 4)
+
+
+REQUEST = codec.encode_request(HeartbeatRequest(), 4)
+WITH_KNOWN_TAGS = codec.encode_request(largest(Shape(ApiKey.FETCH, 12, ("topics",)), 1), 12)
+
+
+@pytest.mark.parametrize(
+    ("decode", "body"),
+    [
+        (lambda data: codec.request_decoder(ApiKey.HEARTBEAT, 4)(data, 0, UNLIMITED), REQUEST),
+        (lambda data: codec.request_decoder(ApiKey.FETCH, 12)(data, 0, UNLIMITED), WITH_KNOWN_TAGS),
+        (
+            lambda data: codec.response_decoder(ApiKey.HEARTBEAT, 4)(data, 0),
+            codec.encode_response(HeartbeatResponse(), 4),
+        ),
+        (
+            lambda data: decode_response_header(ApiKey.HEARTBEAT, 4, data),
+            encode_response_header(ApiKey.HEARTBEAT, 4, 1),
+        ),
+    ],
+    ids=["request", "request with known tags", "response", "header of a response"],
+)
+def test_a_tag_section_has_as_many_fields_as_kafka_takes_and_no_more(
+    decode: Callable[[bytes], Any], body: bytes
+) -> None:
+    assert body.endswith(b"\0"), "no tags"
+    assert decode(body[:-1] + tags(MOST_TAGS))
+    with pytest.raises(DecodeError, match="10001"):
+        decode(body[:-1] + tags(MOST_TAGS + 1))
 
 
 def test_the_tags_of_a_header_are_bounded() -> None:

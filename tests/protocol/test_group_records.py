@@ -12,8 +12,8 @@ from protocol.group_records import (
     Value,
     decode_record_key,
     decode_record_value,
-    encode_record_key,
-    encode_record_value,
+    encode_key,
+    encode_value,
 )
 from protocol.messages.consumer_group_records import (
     ClassicMemberMetadata,
@@ -95,10 +95,28 @@ EXAMPLES: list[tuple[RecordKind, Value, str]] = [
 ]
 
 
+KEYS: list[tuple[RecordKey, str]] = [
+    (RecordKey(RecordKind.CONSUMER_GROUP, "g1"), "0003 0002 6731"),
+    (RecordKey(RecordKind.CONSUMER_TOPICS, "g1"), "0004 0002 6731"),
+    (RecordKey(RecordKind.CONSUMER_MEMBER, "g1", "m1"), "0005 0002 6731 0002 6d31"),
+    (RecordKey(RecordKind.CONSUMER_TARGET_EPOCH, "g1"), "0006 0002 6731"),
+    (RecordKey(RecordKind.CONSUMER_TARGET, "g1", "m1"), "0007 0002 6731 0002 6d31"),
+    (RecordKey(RecordKind.CONSUMER_CURRENT, "g1", "m1"), "0008 0002 6731 0002 6d31"),
+    (RecordKey(RecordKind.CONSUMER_REGEX, "g1", "a.*"), "0010 0002 6731 0003 612e2a"),
+]
+
+
+@pytest.mark.parametrize(("key", "text"), KEYS)
+def test_keys_are_the_bytes_of_the_specification(key: RecordKey, text: str) -> None:
+    data = bytes.fromhex(text)
+    assert encode_key(*key) == data
+    assert decode_record_key(data) == key
+
+
 @pytest.mark.parametrize(("kind", "value", "text"), EXAMPLES)
 def test_values_are_the_bytes_of_the_specification(kind: RecordKind, value: Value, text: str) -> None:
     data = bytes.fromhex(text)
-    assert encode_record_value(value) == data
+    assert encode_value(value) == data
     assert decode_record_value(kind, data) == value
 
 
@@ -120,7 +138,7 @@ def test_a_tag_that_is_not_known_is_skipped() -> None:
 @pytest.mark.parametrize("kind", RecordKind)
 def test_keys_of_every_kind_are_read_as_they_were_written(kind: RecordKind) -> None:
     key = RecordKey(kind, "group", "second" if kind in HAS_SECOND else "")
-    data = encode_record_key(key)
+    data = encode_key(*key)
     assert decode_record_key(data) == key
     for length in range(len(data)):
         with pytest.raises(DecodeError):

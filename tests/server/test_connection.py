@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.commit_template import RepeatedCommit
 from coordinator.core.offsets.store import OffsetStore
 from coordinator.server.api.node import Node
+from coordinator.server.api.offset_commit import IdsOfCommit
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -363,11 +365,15 @@ class TestCommitsThatAreRecognised:
 
     @pytest.fixture
     def edge(self) -> Edge:
+        return self.edge_of(None)
+
+    def edge_of(self, amend: Callable[[Any], Any] | None) -> Edge:
         self.taken: list[bool] = []
 
         def take(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
             self.taken.append(isinstance(request, RepeatedCommit))
             ticket.has_append = True  # not durable yet
+            ticket.amend = amend
 
         edge = Edge({ApiKey.OFFSET_COMMIT: take})
         core = edge.runtime.core
@@ -384,6 +390,16 @@ class TestCommitsThatAreRecognised:
         peer.send(*[commit(number) for number in range(3)])
         edge.loop.run_ready()
         assert self.taken[5:] == [True] * 3
+
+    def test_by_topic_ids_if_the_answer_needs_nothing_but_these(self) -> None:
+        ids = {"t": b"t" * 16}
+        for amend, taken in ((IdsOfCommit(ids), [False, False, True]), (lambda answer: answer, [False] * 3)):
+            edge = self.edge_of(amend)
+            peer = edge.peer()
+            for number in range(3):
+                peer.send(commit(number))
+            edge.loop.run_ready()
+            assert self.taken == taken
 
     def test_commits_that_always_differ_are_no_longer_remembered(self, edge: Edge) -> None:
         peer = edge.peer()

@@ -7,20 +7,21 @@ core and log are compared. A request that is answered twice, or a fault that the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from coordinator.config.config import Config
+from coordinator.config.values import parse_names
 from coordinator.core.cluster import Cluster as Nodes
 from coordinator.core.cluster import ClusterNode
+from coordinator.core.consumer_group.assignors.known import assignors_of
 from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Effects, Producer, Ticket
 from coordinator.core.events.model import AnyEvent, Rebalance
 from coordinator.core.group.group import Group
 from coordinator.core.group.parked_heartbeat import ParkedRequest
 from coordinator.core.loading import LoadedState
-from coordinator.core.offsets.quarantine import restore
 from coordinator.server.api.table import HANDLERS
 from coordinator.storage.snapshot.loading import follow
 from protocol import codec
@@ -59,9 +60,11 @@ from protocol.messages.txn_offset_commit import (
 from protocol.offsets_records import GroupKey, OffsetKey
 from tests.support.call import NEWEST, Call, Offsets
 from tests.support.clock import Clock, milliseconds
+from tests.support.consumer_group_invariants import check_consumer_group
 from tests.support.memory_offsets_log import MemoryOffsetsLog, Written
 from tests.support.recognised_commits import RecognisedCommits
 from tests.support.scripted_member import Member
+from tests.support.topics_image import ScriptedTopics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,8 +90,10 @@ class Cluster:
         loaded: bool = True,
         nodes: Nodes | None = None,
         has_lease: bool = False,
+        topics: Mapping[str, int] | None = None,
     ) -> None:
         self.has_lease = has_lease
+        self.topics_image = ScriptedTopics(topics)  # of KIP-848 groups
         self.cluster = nodes if nodes is not None else Nodes.alone(1, "coordinator.example", 9092)
         self.config = config if config is not None else Config()
         self.clock = Clock()
@@ -141,6 +146,8 @@ class Cluster:
         elif isinstance(response, bytes):
             call.answer = codec.decode_response(ticket.api_key, call.version, response, 0)
         else:
+            if ticket.amend is not None:
+                response = ticket.amend(response)
             if ticket.throttle_ms:
                 response.throttle_time_ms = ticket.throttle_ms
             shaped = response if row.shape is None else row.shape(response, call.version)
@@ -221,7 +228,11 @@ class Cluster:
             parked += sum(member.parked is not None for member in group.members.values())
         assert by_state == self.core.groups_by_state
         groups, totals = self.core.groups.values(), self.core.totals
-        assert totals.members == sum(len(group.members) for group in groups)
+        consumer_groups = self.core.consumer_group_ids.values()
+        for consumer_group in consumer_groups:
+            check_consumer_group(consumer_group)
+        in_consumer_groups = sum(len(group.members) for group in consumer_groups)
+        assert totals.members == sum(len(group.members) for group in groups) + in_consumer_groups
         assert totals.metadata_bytes == sum(group.metadata_bytes for group in groups)
         shards = map(self.core.partition, range(len(self.log.partitions)))
         assert totals.offsets == sum(shard.offsets.count for shard in shards)
@@ -615,6 +626,8 @@ class Cluster:
             on_event=self.events.append,
             owns=self.cluster.owns_offsets_partition,
             has_lease=self.has_lease,
+            topics=self.topics_image,
+            assignors=assignors_of(parse_names(self.config.group_consumer_assignors)),
         )
 
     def _new_uuid(self) -> str:
@@ -646,12 +659,13 @@ class Cluster:
         try:
             loaded = follow(self.log.batches(partition), None, None, end_offset=end_offset)
             wall_ms = self.clock.now_ms + self.clock.wall_offset_ms
-            groups, quarantine = restore(loaded.found, loaded.replay, core.partition(partition), wall_ms)
+            loaded_state = LoadedState.replayed(
+                loaded.found, loaded.replay, loaded.store, core.partition(partition), wall_ms
+            )
         except Exception:
             assert self.expects_faults
             core.load_failed(partition)
         else:
-            loaded_state = LoadedState.of(groups, loaded.store, loaded.replay.unknown, quarantine)
             self.execute(core.loaded(partition, loaded_state, loaded.next_offset, self.clock.now_ms))
         self._after_event()
 
@@ -672,4 +686,6 @@ _ROWS: dict[str, Api] = {
     "list": HANDLERS[ApiKey.LIST_GROUPS],
     "describe": HANDLERS[ApiKey.DESCRIBE_GROUPS],
     "find": HANDLERS[ApiKey.FIND_COORDINATOR],
+    "consumer_heartbeat": HANDLERS[ApiKey.CONSUMER_GROUP_HEARTBEAT],
+    "consumer_describe": HANDLERS[ApiKey.CONSUMER_GROUP_DESCRIBE],
 }

@@ -108,6 +108,15 @@ class MemoryOffsetsLog:
         for header, batch in self.batches(partition):
             yield header, read_records(batch, 0, header)
 
+    def raw(self, partition: int) -> list[tuple[bytes, bytes | None]]:
+        """Return the key and value of all durable data records, oldest first."""
+        return [
+            (record.key or b"", record.value)
+            for header, batch in self.records(partition)
+            if not header.is_control
+            for record in batch
+        ]
+
     def written(self, partition: int) -> list[Written]:
         """Return all durable data records, oldest first."""
         records = []

@@ -106,6 +106,8 @@ class TopicsWorld:
             raise AssertionError(f"{ticket} was answered twice")
         api: Api = ticket.session
         if response is not None:
+            if ticket.amend is not None:
+                response = ticket.amend(response)
             if api.shape is not None:
                 response = api.shape(response, ticket.version)
             data = codec.encode_response(response, ticket.version)

@@ -16,6 +16,7 @@ from coordinator.testing import (
     UnknownMemberError,
 )
 from protocol.error_codes import ErrorCode
+from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.metadata import MetadataRequest
 from protocol.messages.offset_delete import OffsetDeleteRequest
@@ -171,6 +172,19 @@ async def test_a_coordinator_that_moves(server: AsyncCoordinator, member: GroupM
         assert await member.heartbeat() is NONE
     for each in wires:
         await each.close()
+
+
+async def test_each_node_of_a_coordinator_that_moves_knows_its_id(
+    server: AsyncCoordinator, member: GroupMember
+) -> None:
+    await server.move_coordinator("billing")
+    metadata = await member.wire.request(MetadataRequest(topics=[]), 9)
+    for broker in metadata.brokers:
+        async with await Wire.connect(broker.port) as wire:
+            for node_id in (1, 2):
+                request = ApiVersionsRequest("client", "1", metadata.cluster_id, node_id)
+                error = NONE if node_id == broker.node_id else ErrorCode.REBOOTSTRAP_REQUIRED
+                assert (await wire.request(request, 5)).error_code == error
 
 
 async def test_time_that_is_skipped(server: AsyncCoordinator, member: GroupMember) -> None:

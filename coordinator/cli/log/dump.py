@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from coordinator.cli.errors import CliError
+from coordinator.cli.log.consumer_records import KINDS, consumer_facts, consumer_line, is_consumer_record
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from protocol.compression import Codec
 from protocol.errors import CorruptBatchError, DecodeError
@@ -38,6 +39,7 @@ examples:
   coordinator log dump /var/lib/kafka/__consumer_offsets-0/00000000000000000000.log --json"""
 
 SEGMENTS: Final = "*.log"
+CONSUMER_KINDS: Final = frozenset(KINDS.values())
 KERNEL_FROM_BYTES: Final = 2_000_000  # for smaller files, importing the kernel takes longer than the plain reader
 
 
@@ -195,6 +197,8 @@ def _marker(record: Record) -> str:
 
 
 def _decoded(key_bytes: bytes, value: bytes | None) -> dict[str, Any]:
+    if is_consumer_record(key_bytes):
+        return consumer_facts(key_bytes, value)
     key = decode_key(key_bytes)
     if isinstance(key, OffsetKey):
         facts: dict[str, Any] = {"kind": "offset", "group": key.group, "topic": key.topic, "partition": key.partition}
@@ -257,6 +261,8 @@ def record_line(facts: dict[str, Any]) -> str:
         return f"{where}generation {facts['generation']}, {kind}, {count} members{leader}{members}"
     if facts["kind"] == "marker":
         return f"{where} {facts['marker']}"
+    if facts["kind"] in CONSUMER_KINDS:
+        return f"{facts['log_offset']}: {consumer_line(facts)}"
     return f"{where}: {facts['key']!r} = {facts['value']!r}"
 
 

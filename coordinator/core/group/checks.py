@@ -57,9 +57,6 @@ COMMIT_VERDICT: Final[Mapping[GroupState, ErrorCode]] = MappingProxyType(
     }
 )
 
-# States in which the members are still using the offsets.
-NOT_DELETABLE: Final = frozenset({PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE})
-
 
 def fits(text: str) -> bool:
     """Return whether a client's string can be stored. Requests of flexible versions may hold longer ones."""
@@ -162,25 +159,3 @@ def check_offset_commit(
     elif not is_transactional:
         return ErrorCode.UNKNOWN_MEMBER_ID
     return NONE if is_transactional else COMMIT_VERDICT[state]
-
-
-def check_offset_delete(group: Group | None, consumer_type: str) -> ErrorCode:
-    """Return the error of an OffsetDelete for the group as a whole (`ClassicGroup.validateOffsetDelete`, KIP-496).
-
-    A group with members must be of `consumer_type`, because only their metadata names the topics that are in use.
-    """
-    if group is None or group.state is DEAD:
-        return ErrorCode.GROUP_ID_NOT_FOUND
-    if group.state in NOT_DELETABLE and group.protocol_type != consumer_type:
-        return ErrorCode.NON_EMPTY_GROUP
-    return NONE
-
-
-def check_delete_group(group: Group | None) -> ErrorCode:
-    """Return the error of a DeleteGroups for one group (`ClassicGroup.validateDeleteGroup`).
-
-    Pending member ids do not prevent the deletion.
-    """
-    if group is None or group.state is DEAD:
-        return ErrorCode.GROUP_ID_NOT_FOUND
-    return ErrorCode.NON_EMPTY_GROUP if group.state in NOT_DELETABLE else NONE

@@ -10,7 +10,9 @@ class Counters:
 
     __slots__ = (
         "completed_rebalances",
+        "consumer_rebalances",
         "expired_sessions",
+        "fenced_members",
         "forgotten_members",
         "offset_commits",
         "offset_deletions",
@@ -28,6 +30,8 @@ class Counters:
         self.offset_deletions = 0  # offset tombstones written for OffsetDelete
         self.completed_rebalances = 0  # a leader's assignments became durable
         self.expired_sessions = 0  # members removed because their session timed out
+        self.consumer_rebalances = 0  # KIP-848: group epochs that began because of members or topics
+        self.fenced_members = 0  # KIP-848: members removed because they did not give up their partitions in time
         self.forgotten_members = 0  # member ids handed out and forgotten early because of group.max.pending.members
         self.refused_groups = 0  # joins and commits refused by max.groups
         self.refused_offsets = 0  # in commits, by max.offsets

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.context import PendingAppend, client_error
+from coordinator.core.context import client_error
 from coordinator.core.events.model import RebalanceOutcome
+from coordinator.core.group.classic_append import ClassicAppend
 from coordinator.core.group.progress import end_rebalance
 from coordinator.core.group.responses import join_error, refuse_parked_join, refuse_parked_sync, sync_error
 from protocol.messages.sync_group import SyncGroupResponse
@@ -21,10 +22,9 @@ if TYPE_CHECKING:
     from protocol.error_codes import ErrorCode
 
 
-class CreateGroup(PendingAppend):
+class CreateGroup(ClassicAppend):
     """Pending append of the first record of a group. `creating` holds them by group id until their outcome is known."""
 
-    writes_group = True
     __slots__ = ("creating", "group_id", "held")
 
     def __init__(self, group_id: str, creating: dict[str, CreateGroup]) -> None:
@@ -45,7 +45,7 @@ class CreateGroup(PendingAppend):
 
     def failed(self, error: ErrorCode, context: Context) -> None:
         """Remove the group and answer its parked requests with the error."""
-        group = self.group
+        group = self.classic_group
         if group is None or group.is_recorded:
             self._release(context)
             return

@@ -18,6 +18,7 @@ from protocol.messages.list_groups import ListedGroup
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
+    from coordinator.core.consumer_group.group import ConsumerGroup
     from coordinator.core.group.group import Group
     from coordinator.core.registry import GroupRegistry
 
@@ -27,8 +28,11 @@ DESCRIBED_PER_STEP = 200  # groups and members
 REPEATED_AT_MOST: Final = 20  # above, DescribeGroups describes each group once; Kafka repeats them
 HASHED_PER_UNIT: Final = 7  # as a shift: hashing 128 characters of a group id counts as one more group
 CLASSIC: Final = "classic"
+CONSUMER: Final = "consumer"
 DEAD: Final = "Dead"
 QUARANTINED: Final = "Quarantined"  # clients show a state that they do not know as Unknown
+_NO_GROUPS: Final[dict[str, Group]] = {}
+_NO_CONSUMER_GROUPS: Final[dict[str, ConsumerGroup]] = {}
 OPERATIONS_NOT_ASKED: Final = -(2**31)
 # READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS: bits 3, 6, 8, 10, 11. There is no authorizer, so all are set.
 ALL_GROUP_OPERATIONS: Final = 3400
@@ -50,12 +54,12 @@ def list_groups(
     iterates over a map that other threads change, promises no more.
     """
     listed: list[ListedGroup] = []
-    groups = registry.groups
-    if types and CLASSIC not in {name.lower() for name in types}:
-        return listed
+    kinds = {name.lower() for name in types}
     names = {name.strip().lower() for name in states}
+    classic = registry.groups if not kinds or CLASSIC in kinds else _NO_GROUPS
+    newer = registry.consumer_groups if not kinds or CONSUMER in kinds else _NO_CONSUMER_GROUPS
     wanted = {state for state in GroupState if not names or state.value.lower() in names}
-    ids = list(groups)
+    ids = [*classic, *newer]
     runs = []  # sorted in parts, because sorting a hundred thousand ids takes too long for one step
     for start in range(0, len(ids), GROUPS_PER_STEP):
         if start:
@@ -65,23 +69,30 @@ def list_groups(
     while some := list(islice(ordered, GROUPS_PER_STEP)):
         if len(runs) > 1:
             yield
-        listed += [
-            ListedGroup(
-                group_id=group.group_id,
-                protocol_type=group.protocol_type or "",
-                group_state=group.state.value,
-                group_type=CLASSIC,
-            )
-            for group in map(groups.get, some)
-            if group is not None and group.is_recorded and group.state in wanted
-        ]
+        for group_id in some:
+            group = classic.get(group_id)
+            if group is not None:
+                if group.is_recorded and group.state in wanted:
+                    listed.append(_listed(group_id, group.protocol_type or "", group.state.value, CLASSIC))
+                continue
+            consumer_group = newer.get(group_id)
+            if consumer_group is not None and consumer_group.is_recorded:
+                state = consumer_group.state.value
+                if not names or state.lower() in names:
+                    listed.append(_listed(group_id, CONSUMER, state, CONSUMER))
+    if kinds and CLASSIC not in kinds:
+        return listed
     if not names or QUARANTINED.lower() in names:
         listed += [
-            ListedGroup(group_id=group_id, protocol_type="", group_state=QUARANTINED, group_type=CLASSIC)
+            _listed(group_id, "", QUARANTINED, CLASSIC)
             for shard in registry.partitions
             for group_id in shard.quarantine.groups
         ]
     return listed
+
+
+def _listed(group_id: str, protocol_type: str, state: str, group_type: str) -> ListedGroup:
+    return ListedGroup(group_id=group_id, protocol_type=protocol_type, group_state=state, group_type=group_type)
 
 
 def describe_groups(command: DescribeGroups, registry: GroupRegistry) -> Generator[None, None, list[DescribedGroup]]:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from coordinator.core.events.listed import ListedFigures, encode
 from coordinator.core.events.model import Rebalance, shortened
-from coordinator.core.group.describe import GROUPS_PER_STEP, QUARANTINED
+from coordinator.core.group.describe import CONSUMER, GROUPS_PER_STEP, QUARANTINED
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from coordinator.core.consumer_group.group import ConsumerGroup
     from coordinator.core.events.recorder import FlightRecorder
     from coordinator.core.group.group import Group
     from coordinator.core.registry import GroupRegistry
@@ -29,6 +30,12 @@ def list_figures(registry: GroupRegistry, recorder: FlightRecorder) -> Generator
             yield
         some = map(groups.get, ids[start : start + GROUPS_PER_STEP])
         parts.append(encode([_figures(group, recorder) for group in some if group is not None and group.is_recorded]))
+    newer = list(registry.consumer_groups.values())
+    for start in range(0, len(newer), GROUPS_PER_STEP):
+        if parts:
+            yield
+        some_newer = newer[start : start + GROUPS_PER_STEP]
+        parts.append(encode([_consumer_figures(group, recorder) for group in some_newer if group.is_recorded]))
     quarantined = [
         ListedFigures(group_id, "", QUARANTINED, -1, -1, -1, 0, 0, -1)
         for shard in registry.partitions
@@ -37,6 +44,21 @@ def list_figures(registry: GroupRegistry, recorder: FlightRecorder) -> Generator
     if quarantined:
         parts.append(encode(quarantined))
     return parts
+
+
+def _consumer_figures(group: ConsumerGroup, recorder: FlightRecorder) -> ListedFigures:
+    record = recorder.groups.get(shortened(group.group_id))
+    return ListedFigures(
+        group.group_id,
+        CONSUMER,
+        group.state.value,
+        len(group.members),
+        group.epoch,
+        group.lag,
+        group.unknown_ends,
+        record.rebalances if record is not None else 0,
+        -1,
+    )
 
 
 def _figures(group: Group, recorder: FlightRecorder) -> ListedFigures:

@@ -12,10 +12,21 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from coordinator.core.any_group import AnyGroup
 from coordinator.core.context import InvariantError
-from coordinator.core.group.state import DEAD, EMPTY, ENTERED_FROM, PREPARING_REBALANCE, STABLE, GroupState
+from coordinator.core.group.state import (
+    DEAD,
+    EMPTY,
+    ENTERED_FROM,
+    PREPARING_REBALANCE,
+    STABLE,
+    WITH_MEMBERS,
+    GroupState,
+)
 from protocol import consumer
+from protocol.error_codes import ErrorCode
 from protocol.errors import DecodeError
+from protocol.offsets_records import encode_group_key
 
 if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
@@ -52,7 +63,7 @@ def _decode_topics(metadata: bytes) -> frozenset[str]:
 _cached_topics: Final = lru_cache(256)(_decode_topics)
 
 
-class Group:
+class Group(AnyGroup):
     """One classic consumer group. The fields correspond to those of Kafka's `ClassicGroup`."""
 
     __slots__ = (
@@ -60,11 +71,7 @@ class Group:
         "awaiting_join_count",
         "former_owners",
         "generation",
-        "group_id",
-        "in_flight",
-        "is_recorded",
         "join_timer",
-        "lag",
         "leader_id",
         "members",
         "metadata_bytes",
@@ -76,23 +83,17 @@ class Group:
         "protocol_name",
         "protocol_type",
         "rebalance",
-        "record_offset",
         "second_round",
-        "shard",
         "state",
-        "state_timestamp_ms",
         "static_members",
         "subscribed_topics",
         "sync_timer",
-        "unknown_ends",
     )
 
     def __init__(self, group_id: str, shard: Shard, wall_ms: int) -> None:
-        self.group_id = group_id
-        self.shard = shard
+        super().__init__(group_id, shard, wall_ms)
         self.state = EMPTY
         self.previous_state = DEAD
-        self.state_timestamp_ms = wall_ms  # -1: unknown, as in records of old versions
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
         self.generation = 0
@@ -108,14 +109,9 @@ class Group:
         self.new_member_added = False  # extends the initial delay
         self.join_timer: Timer | None = None
         self.sync_timer: Timer | None = None
-        self.in_flight = 0  # appends of this group that are not durable yet
-        self.is_recorded = False  # one of its records is durable; until then the group is not listed
-        self.record_offset = -1  # log offset of its newest durable record; -1: it has none
         self._removed = 0  # leaders, since the members were copied last
         self.rebalance: RebalanceProgress | None = None  # the current one
         self.former_owners: FormerOwners | None = None  # while it rebalances, or partitions are left without an owner
-        self.lag = -1  # over all partitions whose end is known, when it was looked at last; -1: not known
-        self.unknown_ends = 0  # committed partitions whose end was not known then
         self.second_round: tuple[int, bool] | None = None  # a generation, and whether members rejoin after it
 
     # -- predicates ----------------------------------------------------------------------------------------------
@@ -130,6 +126,10 @@ class Group:
         """Longest rebalance timeout of the members, limited to 0..MAX_TIMEOUT_MS: clients may send any number."""
         longest = max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
         return min(max(longest, 0), MAX_TIMEOUT_MS)
+
+    @property
+    def is_dead(self) -> bool:
+        return self.state is DEAD
 
     @property
     def is_simple(self) -> bool:
@@ -148,6 +148,63 @@ class Group:
             return False
         member_count = len(self.members)
         return any(self.protocol_counts.get(name, 0) == member_count for name, _ in protocols)
+
+    @property
+    def has_members(self) -> bool:
+        return self.state in WITH_MEMBERS
+
+    @property
+    def keeps_all_offsets(self) -> bool:
+        """False for a simple group, an Empty one, and consumers in a Stable group with known subscriptions."""
+        if self.protocol_type is None or self.state is EMPTY:
+            return False
+        return self.protocol_type != CONSUMER or self.state is not STABLE or self.subscribed_topics is None
+
+    @property
+    def idle_since_ms(self) -> int:
+        """When an Empty group that is not simple became so; -1 if age counts from each commit."""
+        return self.state_timestamp_ms if self.protocol_type is not None and self.state is EMPTY else -1
+
+    @property
+    def may_expire(self) -> bool:
+        return self.state is EMPTY and not self.pending_join
+
+    def check_delete(self) -> ErrorCode:
+        """Return the error of a DeleteGroups (`ClassicGroup.validateDeleteGroup`). Pending ids do not prevent it."""
+        if self.state is DEAD:
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        return ErrorCode.NON_EMPTY_GROUP if self.has_members else ErrorCode.NONE
+
+    def check_offset_delete(self) -> ErrorCode:
+        """Return the error of an OffsetDelete as a whole (`ClassicGroup.validateOffsetDelete`, KIP-496).
+
+        A group with members must be one of consumers, because only their metadata names the topics that are in use.
+        """
+        if self.state is DEAD:
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        if self.has_members and self.protocol_type != CONSUMER:
+            return ErrorCode.NON_EMPTY_GROUP
+        return ErrorCode.NONE
+
+    def tombstones(self) -> tuple[tuple[bytes, bytes | None], ...]:
+        return ((encode_group_key(self.group_id), None),)
+
+    def begin_deletion(self, wall_ms: int) -> None:
+        for member_id in list(self.pending_join):
+            self.remove_pending(member_id)  # such an id does not keep a group; its client asks for a new one
+        timestamp_ms = self.state_timestamp_ms
+        self.transition(DEAD, wall_ms)
+        self.state_timestamp_ms = timestamp_ms  # for `end_deletion`: the time since which the group is empty
+
+    def end_deletion(self) -> None:
+        """Put an identical Empty group in the place of this one, which stays Dead."""
+        group = Group(self.group_id, self.shard, self.state_timestamp_ms)
+        group.protocol_type = self.protocol_type
+        group.generation = self.generation
+        group.is_recorded = self.is_recorded
+        group.record_offset = self.record_offset
+        group.compute_subscribed_topics()
+        self.shard.add(group)
 
     def is_subscribed_to(self, topic: str) -> bool:
         """Return whether members read `topic`. True for a consumer group whose subscription is unknown, to be safe."""

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from coordinator.core.context import PendingAppend
 from coordinator.core.events.model import NAMED_AT_MOST, Cause, ChangeKind, RebalanceOutcome, Trigger
+from coordinator.core.group.classic_append import ClassicAppend
 from coordinator.core.group.parked_heartbeat import Release, release_all, release_of
 from coordinator.core.group.progress import RebalanceProgress, client_of, end_rebalance, owners_before, trigger_of
 from coordinator.core.group.records import empty_group_record
@@ -164,10 +164,9 @@ def _become_empty(group: Group, context: Context) -> None:
     context.append(group, (empty_group_record(group),), EmptyGroup())
 
 
-class EmptyGroup(PendingAppend):
+class EmptyGroup(ClassicAppend):
     """Pending append of the record of an empty group. The group is Empty even if the append fails."""
 
-    writes_group = True
     __slots__ = ("response", "ticket")
 
     def __init__(self) -> None:

@@ -55,6 +55,9 @@ TRANSITIONS: Final = (
     Transition(DEAD, DEAD, "unloaded while being deleted"),
 )
 
+# States in which members use the offsets, so that the group cannot be deleted.
+WITH_MEMBERS: Final = frozenset({PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE})
+
 ENTERED_FROM: Final[Mapping[GroupState, frozenset[GroupState]]] = MappingProxyType(
     {
         target: frozenset(transition.source for transition in TRANSITIONS if transition.target is target)

@@ -11,8 +11,8 @@ import re
 import sys
 from collections.abc import Iterable
 
-from coordinator.core.group.checks import COMMIT_VERDICT, HEARTBEAT_VERDICT, NOT_DELETABLE
-from coordinator.core.group.state import DEAD, MEANING, TRANSITIONS, GroupState
+from coordinator.core.group.checks import COMMIT_VERDICT, HEARTBEAT_VERDICT
+from coordinator.core.group.state import DEAD, MEANING, TRANSITIONS, WITH_MEMBERS, GroupState
 
 
 def text() -> str:
@@ -77,7 +77,7 @@ def text() -> str:
 def _deletion(state: GroupState) -> str:
     if state is DEAD:
         return "GROUP_ID_NOT_FOUND"
-    return "NON_EMPTY_GROUP" if state in NOT_DELETABLE else "NONE"
+    return "NON_EMPTY_GROUP" if state in WITH_MEMBERS else "NONE"
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:

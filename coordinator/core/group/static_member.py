@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.context import InvariantError, PendingAppend, client_error
+from coordinator.core.context import InvariantError, client_error
 from coordinator.core.events.model import Cause
+from coordinator.core.group.classic_append import ClassicAppend
 from coordinator.core.group.incidents import record_replacement
 from coordinator.core.group.member import Member
 from coordinator.core.group.parked_heartbeat import Release, release_of
@@ -103,17 +104,15 @@ def _take_over(group: Group, old: Member, new_id: str, context: Context) -> Memb
     return member
 
 
-class CorrectGroup(PendingAppend):
+class CorrectGroup(ClassicAppend):
     """Pending append of a group record that corrects the log. No request waits for it."""
 
     __slots__ = ()
-    writes_group = True
 
 
-class ReplaceStaticMember(PendingAppend):
+class ReplaceStaticMember(ClassicAppend):
     """Pending append of the group record with the new member id. The JoinGroup of the member is parked."""
 
-    writes_group = True
     __slots__ = ("generation", "is_undone", "knows_skip_assignment", "member", "old", "old_leader", "ticket")
 
     def __init__(
@@ -143,7 +142,7 @@ class ReplaceStaticMember(PendingAppend):
         )
 
     def durable(self, context: Context) -> None:
-        group = self.group
+        group = self.classic_group
         if group is None:
             return
         group.is_recorded = True
@@ -167,7 +166,7 @@ class ReplaceStaticMember(PendingAppend):
         self.failed(ErrorCode.REQUEST_TIMED_OUT, context)
 
     def failed(self, error: ErrorCode, context: Context) -> None:
-        group = self.group
+        group = self.classic_group
         if group is None or self.is_undone or not self._is_current(group):
             return
         self.is_undone = True
@@ -183,7 +182,7 @@ class ReplaceStaticMember(PendingAppend):
 
     def abandoned(self, error: ErrorCode, context: Context) -> None:
         """Refuse the parked JoinGroup, because the partition is unloaded."""
-        group = self.group
+        group = self.classic_group
         if group is not None and not self.is_undone and self._is_current(group):
             group.take_join(self.member)
             self._refuse(group, error, context)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.context import PendingAppend, client_error
+from coordinator.core.context import client_error
 from coordinator.core.events.model import Cause, RebalanceOutcome, Trigger
 from coordinator.core.group.checks import check_sync
+from coordinator.core.group.classic_append import ClassicAppend
 from coordinator.core.group.first_round import is_newcomer, others_will_rejoin
 from coordinator.core.group.incidents import record_refusal
 from coordinator.core.group.parked_heartbeat import Release, release_of
@@ -83,10 +84,9 @@ def _has_synced(group: Group, member: Member) -> None:
         group.sync_timer = None
 
 
-class StoreAssignment(PendingAppend):
+class StoreAssignment(ClassicAppend):
     """Pending append of the group record with the leader's assignments."""
 
-    writes_group = True
     __slots__ = ("assignments", "generation")
 
     def __init__(self, generation: int, assignments: dict[str, bytes]) -> None:
@@ -94,7 +94,7 @@ class StoreAssignment(PendingAppend):
         self.assignments = assignments
 
     def durable(self, context: Context) -> None:
-        group = self.group
+        group = self.classic_group
         if group is None:
             return
         group.is_recorded = True
@@ -125,7 +125,7 @@ class StoreAssignment(PendingAppend):
         self.failed(ErrorCode.REQUEST_TIMED_OUT, context)
 
     def failed(self, error: ErrorCode, context: Context) -> None:
-        group = self.group
+        group = self.classic_group
         if group is None or not self._is_awaited(group):
             return
         for member in group.members.values():

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from coordinator.core.consumer_group.offset_checks import check_commit, is_stale
 from coordinator.core.context import PendingAppend, client_error
 from coordinator.core.effects import Producer, Reply
 from coordinator.core.group.checks import MAX_STRING_BYTES, check_offset_commit, fits
@@ -37,6 +38,8 @@ from protocol.messages.txn_offset_commit import (
 from protocol.offsets_records import encode_offset_value, encode_partition, offset_key_prefix
 
 if TYPE_CHECKING:
+    from coordinator.core.any_group import AnyGroup
+    from coordinator.core.consumer_group.group import ConsumerGroup
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.registry import GroupRegistry
@@ -53,7 +56,14 @@ MAX_TIMESTAMP_MS: Final = 2**63 - 1  # the expiry of an offset with a very long 
 _NONE: Final = ErrorCode.NONE  # a lookup in an enum is slow
 _NONE_CODE: Final = int(_NONE)
 _TOO_LARGE: Final = int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+_STALE: Final = int(ErrorCode.STALE_MEMBER_EPOCH)
 _UNKNOWN_PARTITION: Final = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+class CommitWithoutEpochs(NamedTuple):
+    """An OffsetCommit of a version that cannot tell the epoch of a member of a KIP-848 group (before 9)."""
+
+    request: OffsetCommitRequest
 
 
 class ResponseTypes(NamedTuple):
@@ -191,7 +201,7 @@ class CommitOffsets(PendingAppend):
         if self.ticket is not None:
             context.replies.append(Reply(self.ticket, build_response(self.response_types, self.outcomes)))
 
-    def apply(self, group: Group) -> None:
+    def apply(self, group: AnyGroup) -> None:
         store = group.shard.offsets
         group_id = group.group_id
         for topic, partition, _, committed, _ in self.outcomes:
@@ -202,7 +212,7 @@ class CommitOffsets(PendingAppend):
         self.abandoned(client_error(error), context)
         group = self.group
         if group is not None and group.is_simple and not group.is_recorded and not group.in_flight:
-            group.shard.forget(group)  # it was created for this commit, and nothing of it remains
+            group.shard.forget_any(group)  # it was created for this commit, and nothing of it remains
 
     def abandoned(self, error: ErrorCode, context: Context) -> None:
         ticket, self.ticket = self.ticket, None
@@ -221,7 +231,7 @@ class CommitPendingOffsets(CommitOffsets):
         super().__init__(ticket, outcomes)
         self.producer_id = producer_id
 
-    def apply(self, group: Group) -> None:
+    def apply(self, group: AnyGroup) -> None:
         store = group.shard.offsets
         for topic, partition, _, committed, _ in self.outcomes:
             if committed is not None:
@@ -234,11 +244,15 @@ def commit(
     exists: Callable[[str, int], bool] | None,
     ticket: Ticket,
     context: Context,
+    topic_id_of: Callable[[str], bytes | None],
+    *,
+    knows_epochs: bool = True,
 ) -> None:
     """Handle OffsetCommit, or TxnOffsetCommit once its transaction is verified. `exists` None accepts any topic.
 
     A transactional commit has a `producer`. It is checked less strictly, does not restart the member's session timer,
-    and stays pending until the transaction's end marker.
+    and stays pending until the transaction's end marker. `knows_epochs` False: a version of OffsetCommit without member
+    epochs (before 9), which members of KIP-848 groups may not use. `topic_id_of` finds the partitions of such a member.
     """
     expire_ms = NO_TIMESTAMP
     if isinstance(request, OffsetCommitRequest):
@@ -257,13 +271,23 @@ def commit(
         return
     group_id = request.group_id
     group = registry.groups.get(group_id)
+    consumer_group = registry.consumer_groups.get(group_id) if group is None else None
     error = _NONE
     if producer is not None and group_id == "" and not registry.is_down:
         error = ErrorCode.INVALID_GROUP_ID
     elif producer is not None or group is None:
         error = registry.refusal(group_id)
     if error is _NONE:
-        if group is None:
+        if consumer_group is not None:
+            error = check_commit(
+                consumer_group,
+                request.member_id,
+                request.group_instance_id,
+                generation,
+                is_transactional=producer is not None,
+                knows_epochs=knows_epochs,
+            )
+        elif group is None:
             if generation >= 0:
                 error = ErrorCode.GROUP_ID_NOT_FOUND if producer is None else ErrorCode.ILLEGAL_GENERATION
         else:
@@ -278,6 +302,9 @@ def commit(
     if producer is None and group is not None and group.state is not EMPTY:
         member = group.members[request.member_id]  # no other state than Stable and PreparingRebalance passes the check
         restart_session(group, member, member.session_timeout_ms, context)
+    stale: list[Outcome] = []
+    if consumer_group is not None and request.member_id in consumer_group.members:
+        stale, accepted = _split_stale(consumer_group, request.member_id, generation, accepted, topic_id_of)
     room = context.config.max_offsets - registry.totals.offsets
     if room < len(accepted):
         over = len(accepted)
@@ -291,21 +318,43 @@ def commit(
         expire_ms=expire_ms,
         max_metadata=context.config.offset_metadata_max_bytes,
     )
-    outcomes = refused + outcomes
+    outcomes = refused + stale + outcomes
+    if stale:
+        outcomes.sort(key=lambda outcome: outcome[4])
     if producer is None:
         then = CommitOffsets(ticket, outcomes)
     else:
         then = CommitPendingOffsets(ticket, outcomes, producer.producer_id)
-    if records and group is None:
+    if records and group is None and consumer_group is None:
         group = registry.create(group_id, context)
         if group is None:
             then.abandoned(ErrorCode.COORDINATOR_NOT_AVAILABLE, context)
             return
-    if not records or group is None:  # all metadata is too large: no group is created for that, unlike in Kafka
+    target: AnyGroup | None = group if consumer_group is None else consumer_group
+    if not records or target is None:  # all metadata is too large: no group is created for that, unlike in Kafka
         context.reply(ticket, build_response(response_types, outcomes))
         return
     context.counters.offset_commits += len(records)
-    context.append(group, tuple(records), then, producer)
+    context.append(target, tuple(records), then, producer)
+
+
+def _split_stale(
+    group: ConsumerGroup,
+    member_id: str,
+    epoch: int,
+    accepted: list[Accepted],
+    topic_id_of: Callable[[str], bytes | None],
+) -> tuple[list[Outcome], list[Accepted]]:
+    """Return the partitions that a member commits with an epoch from before it got them, and the others."""
+    stale: list[Outcome] = []
+    left: list[Accepted] = []
+    for each in accepted:
+        name, partition, topic_index = each
+        if is_stale(group, member_id, epoch, topic_id_of(name), partition.partition_index):
+            stale.append((name, partition.partition_index, _STALE, None, topic_index))
+        else:
+            left.append(each)
+    return stale, left
 
 
 class EndTransaction(PendingAppend):
@@ -321,7 +370,7 @@ class EndTransaction(PendingAppend):
 
     def durable(self, context: Context) -> None:
         for group_id in self.shard.offsets.end_transaction(self.producer_id, commit=self.is_commit):
-            if group_id not in self.shard.groups and group_id not in self.shard.quarantine.groups:
+            if self.shard.find(group_id) is None and group_id not in self.shard.quarantine.groups:
                 # The group was deleted while the transaction was open. Without a group the offsets could neither be
                 # found nor expire.
                 group = Group(group_id, self.shard, context.wall_ms)

@@ -11,7 +11,7 @@ template declines and the request takes the usual path. Records, timers and fail
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.effects import Reply
@@ -121,14 +121,20 @@ class CommitTemplate:
 
 
 class RepeatedCommit:
-    """The request: a template that `holds`, the offsets to commit, and the response to send when they are durable."""
+    """The request: a template that `holds`, the offsets to commit, and the response to send when they are durable.
 
-    __slots__ = ("offsets", "response", "template")
+    The core does not read `response`, which the connection has encoded, and `topic_ids`, which an error needs.
+    """
 
-    def __init__(self, template: CommitTemplate, offsets: tuple[int, ...], response: bytes) -> None:
+    __slots__ = ("offsets", "response", "template", "topic_ids")
+
+    def __init__(
+        self, template: CommitTemplate, offsets: tuple[int, ...], response: bytes, topic_ids: Mapping[str, bytes]
+    ) -> None:
         self.template = template
         self.offsets = offsets  # in the order of the template's partitions
-        self.response = response  # encoded by the connection; the core does not read it
+        self.response = response
+        self.topic_ids = topic_ids
 
     @property
     def group_id(self) -> str:

@@ -22,8 +22,8 @@ from coordinator.core.offsets.deletion import (
 from coordinator.core.shard import PartitionState
 
 if TYPE_CHECKING:
+    from coordinator.core.any_group import AnyGroup
     from coordinator.core.context import Context
-    from coordinator.core.group.group import Group
     from coordinator.core.offsets.committed import TopicOffsets
     from coordinator.core.registry import GroupRegistry
     from coordinator.core.shard import Shard
@@ -133,12 +133,12 @@ def _search(
     looked = 0
     for shard in shards:
         here = [each for each in deleted if each.ends[shard.partition] != NOT_LOADED]
-        for group_id in list(shard.groups):
+        for group_id in [*shard.groups, *shard.consumer_groups]:
             if looked >= GROUPS_PER_STEP:
                 looked = 0
                 yield from shard.let_others_run()
             looked += len(here)
-            group, store = shard.groups.get(group_id), shard.offsets
+            group, store = shard.find(group_id), shard.offsets
             if group is None:
                 continue
             if group.in_flight or store.has_pending(group_id):
@@ -169,7 +169,7 @@ def _forget_when_idle(
 def _forget(
     registry: GroupRegistry, timers: GroupTimers, group_id: str, deleted: Sequence[ForgottenTopic], context: Context
 ) -> None:
-    group = registry.groups.get(group_id)
+    group = registry.find(group_id)
     if group is None:
         return
 
@@ -187,7 +187,7 @@ def _forget(
         context.append(group, offset_tombstones(group_id, chunk), then)
 
 
-def _positions_of(group: Group, deleted: Sequence[ForgottenTopic]) -> list[tuple[str, int]]:
+def _positions_of(group: AnyGroup, deleted: Sequence[ForgottenTopic]) -> list[tuple[str, int]]:
     """Return the next positions to delete, about as many as go in one append."""
     store, shard = group.shard.offsets, group.shard.partition
     committed = store.of_group(group.group_id)

@@ -13,10 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.context import RECORD_OVERHEAD, PendingAppend, client_error
-from coordinator.core.group.checks import check_delete_group, check_offset_delete
-from coordinator.core.group.group import CONSUMER, Group
-from coordinator.core.group.records import group_tombstone
-from coordinator.core.group.state import DEAD
+from coordinator.core.group.group import Group
 from coordinator.core.offsets.commit import Accepted, Outcome, ResponseTypes, build_response, split
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
@@ -28,6 +25,7 @@ from protocol.messages.offset_delete import (
 from protocol.offsets_records import encode_partition, offset_key_prefix
 
 if TYPE_CHECKING:
+    from coordinator.core.any_group import AnyGroup
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.offsets.committed import GroupOffsets, TopicOffsets
@@ -146,12 +144,12 @@ class DeleteGroup(PendingAppend):
             store = group.shard.offsets
             for topic, partition in self.positions:
                 store.remove(group.group_id, topic, partition)
-            group.shard.forget(group)
+            group.shard.forget_any(group)
         self._settle(ErrorCode.NONE, context)
 
     def failed(self, error: ErrorCode, context: Context) -> None:
         if self.group is not None:
-            _revive(self.group)
+            self.group.end_deletion()
         self._settle(client_error(error), context)
 
     def abandoned(self, error: ErrorCode, context: Context) -> None:
@@ -170,17 +168,17 @@ def in_parts(committed: GroupOffsets, at_most: int) -> Iterator[tuple[str, list[
             yield topic, indexes[start : start + at_most]
 
 
-def delete_group(group: Group, timers: GroupTimers, deletion: PendingDeletion, context: Context) -> None:
+def delete_group(group: AnyGroup, timers: GroupTimers, deletion: PendingDeletion, context: Context) -> None:
     """Delete an Empty group and all its offsets, in one append if possible."""
     if _needs_parts(group, context):
         timers.in_turns(_delete_in_parts(group, None, deletion, context), group.shard, context)
     else:
         positions = _all_positions(group)
-        _die(group, context)
+        group.begin_deletion(context.wall_ms)
         _append_last(group, None, positions, deletion, context)
 
 
-def _needs_parts(group: Group, context: Context) -> bool:
+def _needs_parts(group: AnyGroup, context: Context) -> bool:
     count = size = 0
     for topic, partitions in group.shard.offsets.of_group(group.group_id).items():
         count += len(partitions)
@@ -209,7 +207,7 @@ class _RemovePart(RemoveOffsets):
 
 
 def _delete_in_parts(
-    group: Group, quarantined: QuarantinedGroup | None, deletion: PendingDeletion, context: Context
+    group: AnyGroup, quarantined: QuarantinedGroup | None, deletion: PendingDeletion, context: Context
 ) -> Steps:
     """Delete a group with very many offsets, which is not served meanwhile. After a failure it keeps what is left.
 
@@ -217,19 +215,19 @@ def _delete_in_parts(
     """
     shard, group_id, parts = group.shard, group.group_id, _Parts()
     if quarantined is None:
-        _die(group, context)
+        group.begin_deletion(context.wall_ms)
     for topic, indexes in in_parts(shard.offsets.of_group(group_id), MAX_TOMBSTONES_PER_APPEND):
         yield from shard.let_others_run()
         while shard.failed:  # a part may be among them, and then the rest must not be appended
             yield None
-        if shard.groups.get(group_id) is not (group if quarantined is None else None) or (
+        if shard.find(group_id) is not (group if quarantined is None else None) or (
             shard.quarantine.groups.get(group_id) is not quarantined
         ):
             deletion.settle(group_id, ErrorCode.NOT_COORDINATOR, context)
             return
         if parts.error is not ErrorCode.NONE:
             if quarantined is None:
-                _revive(group)
+                group.end_deletion()
             deletion.settle(group_id, client_error(parts.error), context)
             return
         for positions in in_appends(group_id, [(topic, index) for index in indexes], context):
@@ -238,7 +236,7 @@ def _delete_in_parts(
 
 
 def _append_last(
-    group: Group,
+    group: AnyGroup,
     quarantined: QuarantinedGroup | None,
     positions: Positions,
     deletion: PendingDeletion,
@@ -247,11 +245,11 @@ def _append_last(
     """Append the tombstone of a group, behind those of its offsets that are left."""
     damaged = () if quarantined is None else tuple((key, None) for key in quarantined.keys)
     then = DeleteGroup(positions, deletion) if quarantined is None else DeleteQuarantined(positions, deletion)
-    records = (*offset_tombstones(group.group_id, positions), *damaged, group_tombstone(group))
+    records = (*offset_tombstones(group.group_id, positions), *damaged, *group.tombstones())
     context.append(group, records, then)
 
 
-def _all_positions(group: Group) -> list[tuple[str, int]]:
+def _all_positions(group: AnyGroup) -> list[tuple[str, int]]:
     """List the committed offsets of a group, and those of open transactions."""
     store = group.shard.offsets
     positions = [(topic, index) for topic, indexes in store.of_group(group.group_id).items() for index in indexes]
@@ -293,17 +291,17 @@ def _delete_quarantined(
         _append_last(group, quarantined, _all_positions(group), deletion, context)
 
 
-def expire(group: Group, positions: Positions, *, with_group: bool, context: Context) -> None:
+def expire(group: AnyGroup, positions: Positions, *, with_group: bool, context: Context) -> None:
     """Delete the expired offsets of one group, and the group itself if `with_group`, in as many appends as needed."""
     context.counters.offset_expirations += len(positions)
     chunks = in_appends(group.group_id, positions, context)
     if with_group:
-        _die(group, context)
+        group.begin_deletion(context.wall_ms)
         last = chunks.pop() if chunks else []
     for chunk in chunks:
         context.append(group, offset_tombstones(group.group_id, chunk), RemoveOffsets(chunk))
     if with_group:
-        records = (*offset_tombstones(group.group_id, last), group_tombstone(group))
+        records = (*offset_tombstones(group.group_id, last), *group.tombstones())
         context.append(group, records, DeleteGroup(last, None))
 
 
@@ -321,25 +319,6 @@ def in_appends(group_id: str, positions: Positions, context: Context) -> list[li
         chunks[-1].append(position)
         left -= size
     return chunks
-
-
-def _die(group: Group, context: Context) -> None:
-    for member_id in list(group.pending_join):
-        group.remove_pending(member_id)  # such an id does not keep a group; its client asks for a new one
-    timestamp_ms = group.state_timestamp_ms
-    group.transition(DEAD, context.wall_ms)
-    group.state_timestamp_ms = timestamp_ms  # kept for `_revive`: the time since which the group is empty
-
-
-def _revive(dead: Group) -> None:
-    """Replace a Dead group by an identical Empty one: its tombstone was not written."""
-    group = Group(dead.group_id, dead.shard, dead.state_timestamp_ms)
-    group.protocol_type = dead.protocol_type
-    group.generation = dead.generation
-    group.is_recorded = dead.is_recorded
-    group.record_offset = dead.record_offset
-    group.compute_subscribed_topics()
-    dead.shard.add(group)
 
 
 # -- requests --------------------------------------------------------------------------------------------------------
@@ -389,11 +368,11 @@ def _delete_group(
         _delete_quarantined(quarantined, registry.shard_of(name), timers, deletion, context)
         return
     error = registry.refusal(name)
-    group = registry.groups.get(name)
+    group = registry.find(name)
     if error is ErrorCode.NONE and is_busy(registry, name):
         error = client_error(ErrorCode.REQUEST_TIMED_OUT)
     if error is ErrorCode.NONE:
-        error = check_delete_group(group)
+        error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.check_delete()
     if group is None or error is not ErrorCode.NONE:
         deletion.settle(name, error, context)
     else:
@@ -435,11 +414,11 @@ def _delete_offsets(
     context: Context,
 ) -> None:
     error = registry.refusal(group_id)
-    group = registry.groups.get(group_id)
+    group = registry.find(group_id)
     if error is ErrorCode.NONE and is_busy(registry, group_id):
         error = client_error(ErrorCode.REQUEST_TIMED_OUT)
     if error is ErrorCode.NONE:
-        error = check_offset_delete(group, CONSUMER)
+        error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.check_offset_delete()
     if group is None or error is not ErrorCode.NONE:
         context.reply(ticket, OffsetDeleteResponse(error_code=int(error)))
         return
@@ -470,5 +449,5 @@ def _delete_offsets(
 
 def is_busy(registry: GroupRegistry, group_id: str) -> bool:
     """Return whether an append of a group is in flight."""
-    group = registry.groups.get(group_id)
+    group = registry.find(group_id)
     return group is not None and group.in_flight > 0

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from coordinator.core.group.group import CONSUMER
-from coordinator.core.group.state import EMPTY, STABLE
 from coordinator.core.offsets.store import NO_TIMESTAMP, CommittedOffset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from coordinator.core.group.group import Group
+    from coordinator.core.any_group import AnyGroup
     from coordinator.core.offsets.store import OffsetStore
 
 
@@ -28,20 +26,20 @@ class Expired(NamedTuple):
     group: bool  # True if the group itself expires: it has no member and no other offset
 
 
-def find_expired(group: Group, store: OffsetStore, wall_ms: int, retention_ms: int) -> Expired:
+def find_expired(group: AnyGroup, store: OffsetStore, wall_ms: int, retention_ms: int) -> Expired:
     """Find the expired offsets of one group that has no append in flight."""
     if is_too_young(group, store, wall_ms, retention_ms):
         return Expired([], False)
     committed = store.of_group(group.group_id)
     # Kafka checks for open transactions only if there are committed offsets, so it may delete a group whose first
     # offsets are pending; their end marker would then create the group again. Here they are always checked.
-    deletable = group.state is EMPTY and not group.pending_join and not store.has_pending(group.group_id)
+    deletable = group.may_expire and not store.has_pending(group.group_id)
     if not committed:
         return Expired([], deletable)
     expired: list[tuple[str, int]] = []
-    if not _anything_may_expire(group):
+    if group.keeps_all_offsets:
         return Expired(expired, False)
-    base_ms = _base_ms(group)
+    base_ms = group.idle_since_ms
     all_expired = True
     for topic, partitions in committed.items():
         if group.is_subscribed_to(topic):
@@ -58,12 +56,12 @@ def find_expired(group: Group, store: OffsetStore, wall_ms: int, retention_ms: i
 
 
 def find_expired_of(
-    group: Group, store: OffsetStore, topic: str, partitions: Iterable[int], wall_ms: int, retention_ms: int
+    group: AnyGroup, store: OffsetStore, topic: str, partitions: Iterable[int], wall_ms: int, retention_ms: int
 ) -> list[tuple[str, int]]:
     """Find the expired offsets among some partitions of one topic, for groups with too many offsets for one step."""
-    if not _anything_may_expire(group) or group.is_subscribed_to(topic):
+    if group.keeps_all_offsets or group.is_subscribed_to(topic):
         return []
-    base_ms = _base_ms(group)
+    base_ms = group.idle_since_ms
     committed = store.of_group(group.group_id).get(topic, {})
     return [
         (topic, partition)
@@ -74,25 +72,13 @@ def find_expired_of(
     ]
 
 
-def is_too_young(group: Group, store: OffsetStore, wall_ms: int, retention_ms: int) -> bool:
+def is_too_young(group: AnyGroup, store: OffsetStore, wall_ms: int, retention_ms: int) -> bool:
     """Return True if the group is packed and none of its offsets can have expired, so that it stays packed."""
     age = store.packed_age(group.group_id)
     if age is None or wall_ms >= age.earliest_expiry_ms:
         return False
-    base_ms = _base_ms(group)
+    base_ms = group.idle_since_ms
     return wall_ms - (age.earliest_commit_ms if base_ms == NO_TIMESTAMP else base_ms) < retention_ms
-
-
-def _base_ms(group: Group) -> int:
-    """Return when an Empty group that is not simple became so; NO_TIMESTAMP if age counts from each commit."""
-    return group.state_timestamp_ms if group.protocol_type is not None and group.state is EMPTY else NO_TIMESTAMP
-
-
-def _anything_may_expire(group: Group) -> bool:
-    """Return True for a simple group, an Empty one, and consumers in a Stable group with known subscriptions."""
-    if group.protocol_type is None or group.state is EMPTY:
-        return True
-    return group.protocol_type == CONSUMER and group.state is STABLE and group.subscribed_topics is not None
 
 
 def _is_over(offset: CommittedOffset, base_ms: int, wall_ms: int, retention_ms: int) -> bool:

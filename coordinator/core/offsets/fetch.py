@@ -11,6 +11,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from coordinator.core.consumer_group.offset_checks import check_fetch
 from protocol.error_codes import ErrorCode
 from protocol.messages.offset_fetch import (
     OffsetFetchResponse,
@@ -85,6 +86,14 @@ def _unsettled(registry: GroupRegistry, awaited: dict[int, int]) -> dict[int, in
     return {number: seen for number, seen in awaited.items() if not partitions[number].is_settled(seen)}
 
 
+def _member_error(registry: GroupRegistry, group: OffsetFetchRequestGroup) -> ErrorCode:
+    """Return the error of the member that asks, in a KIP-848 group."""
+    consumer_group = registry.consumer_groups.get(group.group_id)
+    return (
+        ErrorCode.NONE if consumer_group is None else check_fetch(consumer_group, group.member_id, group.member_epoch)
+    )
+
+
 def _respond_at_once(registry: GroupRegistry, request: OffsetFetchRequest) -> OffsetFetchResponse | None:
     """Return the response for some partitions of one group, as consumers ask; None if it is refused or takes steps."""
     if len(request.groups) != 1:
@@ -98,6 +107,10 @@ def _respond_at_once(registry: GroupRegistry, request: OffsetFetchRequest) -> Of
     group_id = group.group_id
     if count > OFFSETS_PER_STEP or registry.refusal(group_id) is not ErrorCode.NONE:
         return None
+    member_error = _member_error(registry, group)
+    if member_error is not ErrorCode.NONE:
+        refused = OffsetFetchResponseGroup(group_id=group_id, topics=[], error_code=int(member_error))
+        return OffsetFetchResponse(groups=[refused])
     store = registry.shard_of(group_id).offsets
     committed = store.of_group(group_id)
     pending = frozenset(store.pending_of_group(group_id)) if request.require_stable else _NO_PENDING
@@ -133,6 +146,8 @@ def _respond(
         if error is not ErrorCode.NONE:
             refused = yield from _refused(group, error)
             groups.append(refused)
+        elif (member_error := _member_error(registry, group)) is not ErrorCode.NONE:
+            groups.append(OffsetFetchResponseGroup(group_id=group.group_id, topics=[], error_code=int(member_error)))
         else:
             store = registry.shard_of(group.group_id).offsets
             committed = yield from _committed(store, group, stable=request.require_stable)

@@ -16,10 +16,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from coordinator.core.consumer_group.stored import StoredGroup, stored_groups
 from coordinator.core.context import InvariantError
 from coordinator.core.group.group import Group
 from coordinator.core.group.records import load_group
-from coordinator.core.offsets.raw_records import raw_name, readable
+from coordinator.core.offsets.consumer_records import in_deletion_order
+from coordinator.core.offsets.raw_records import raw_name, raw_text, readable
 from protocol.error_codes import ErrorCode
 from protocol.errors import DecodeError
 from protocol.offsets_records import decode_group_value
@@ -49,7 +51,7 @@ class QuarantinedGroup:
     reason: str  # of its first damaged record
     log_offset: int  # of that record
     record_offset: int  # of the group's newest record; -1: it has none
-    keys: list[bytes]  # state keys of its damaged offsets, committed and pending
+    keys: list[bytes]  # state keys of its damaged offsets, committed and pending, and of its KIP-848 records
     records: int  # damaged records
 
     @property
@@ -67,7 +69,9 @@ class Quarantine:
     """The quarantined groups and records of a partition."""
 
     groups: dict[str, QuarantinedGroup]
-    offsets: dict[bytes, int]  # state key of a damaged committed record -> its log offset; those without a group, too
+    # State key of a damaged committed record -> its log offset; of those without a group, too, and of each record of a
+    # quarantined KIP-848 group.
+    offsets: dict[bytes, int]
     damaged: list[DamagedRecord]  # as loaded, for the log
 
     @classmethod
@@ -87,10 +91,19 @@ class Quarantine:
             self.offsets.pop(key, None)
 
 
-def restore(
-    found: Iterable[ReplayedGroup], replay: Replay, shard: Shard, wall_ms: int
-) -> tuple[list[Group], Quarantine]:
-    """Create the groups that `replay.settle` has returned. Those with damaged records are quarantined."""
+class Restored(NamedTuple):
+    """The groups that a replay leaves; the offsets are in its store."""
+
+    groups: list[Group]
+    quarantine: Quarantine
+    stored: list[StoredGroup]
+
+
+def restore(found: Iterable[ReplayedGroup], replay: Replay, shard: Shard, wall_ms: int) -> Restored:
+    """Create the classic groups that `replay.settle` has returned, and decode the KIP-848 groups.
+
+    Those with damaged records are quarantined.
+    """
     quarantine = Quarantine.empty()
     _collect(replay, quarantine)
     groups = []
@@ -105,7 +118,28 @@ def restore(
             quarantined.record_offset = record_offset if value is not None else -1
         elif group is not None:
             groups.append(group)
-    return groups, quarantine
+    return Restored(groups, quarantine, _stored(replay, quarantine))
+
+
+def _stored(replay: Replay, quarantine: Quarantine) -> list[StoredGroup]:
+    """Decode the KIP-848 groups, and complete the quarantine with their damaged records and with all their keys."""
+    if not replay.consumer:
+        return []
+    stored, damaged = stored_groups(replay.live)
+    for each in damaged:
+        _add(quarantine, DamagedRecord(each.group_id, each.log_offset, each.reason), None)
+    if not quarantine.groups:
+        return stored
+    by_name: dict[bytes, QuarantinedGroup] = {raw_text(name): group for name, group in quarantine.groups.items()}
+    keys: dict[bytes, list[bytes]] = {}
+    for key, (_, log_offset) in replay.consumer.items():
+        name = raw_name(key)
+        if name in by_name:
+            keys.setdefault(name, []).append(key)
+            quarantine.offsets[key] = log_offset
+    for name, of_group in keys.items():
+        by_name[name].keys += in_deletion_order(of_group)
+    return [group for group in stored if group.group_id not in quarantine.groups]
 
 
 def _load(group_id: str, value: bytes, record_offset: int, shard: Shard, quarantine: Quarantine) -> Group | None:

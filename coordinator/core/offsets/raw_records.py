@@ -4,7 +4,8 @@ A log holds each key many times, so replay keeps raw values and decodes only the
 and values out of a plain batch without creating a record object; other batches go to `protocol.record_batch`.
 
 A state key stands for all keys of the same meaning: an offset key of version 0 means the same as one of version 1, and
-the key of a group ends after the group's name. Raw names carry their length in front, as in keys.
+the key of a classic group ends after the group's name. A key of a KIP-848 group is its own state key. Raw names carry
+their length in front, as in keys.
 """
 
 from __future__ import annotations
@@ -16,12 +17,26 @@ from typing import Final
 
 from coordinator.core.offsets.committed import NO_TIMESTAMP, CommittedOffset
 from protocol.errors import DecodeError
+from protocol.group_records import RecordKind, decode_record_key
 from protocol.offsets_records import OffsetKey, decode_key, decode_offset_value
 from protocol.record_batch import HEADER_BYTES
 
 OLD_OFFSET_KEY: Final = b"\0\0"
 OFFSET_KEY: Final = b"\0\1"
 GROUP_KEY: Final = b"\0\2"
+CONSUMER_GROUP_KEY: Final = b"\0\3"
+CONSUMER_KEYS: Final = frozenset(  # those of KIP-848 groups
+    kind.to_bytes(2, "big")
+    for kind in (
+        RecordKind.CONSUMER_GROUP,
+        RecordKind.CONSUMER_TOPICS,
+        RecordKind.CONSUMER_MEMBER,
+        RecordKind.CONSUMER_TARGET_EPOCH,
+        RecordKind.CONSUMER_TARGET,
+        RecordKind.CONSUMER_CURRENT,
+        RecordKind.CONSUMER_REGEX,
+    )
+)
 NOT_PLAIN: Final = 0x3F  # attributes of a batch: codec, timestamp type, transactional, control
 PLAIN_FIELDS: Final = "hqihq"  # version, offset, leader epoch, size of the metadata (0), commit time
 PLAIN_VALUE: Final = struct.Struct(">" + PLAIN_FIELDS)  # a value without metadata: by far the most frequent
@@ -34,6 +49,8 @@ def state_key(key: bytes) -> bytes:
     kind = key[:2]
     if kind in (OLD_OFFSET_KEY, OFFSET_KEY):
         return OFFSET_KEY + key[2:]
+    if kind in CONSUMER_KEYS:
+        return key
     return GROUP_KEY + raw_name(key) if kind == GROUP_KEY else b""
 
 
@@ -65,6 +82,8 @@ def offset_key(key: bytes) -> OffsetKey:
     """Decode an offset key. The topic is interned: one string however many partitions it has."""
     decoded = decode_key(key)
     if not isinstance(decoded, OffsetKey):
+        if key[:2] in CONSUMER_KEYS:
+            decode_record_key(key)  # it was set aside because this fails
         raise DecodeError("an offset key of another kind")
     return OffsetKey(decoded.group, sys.intern(decoded.topic), decoded.partition)
 

@@ -2,14 +2,14 @@
 
 Records come in log order. Only the newest raw value of each key is kept, and decoded at the end: a log holds each key
 many times. Offsets of a transaction wait for its end marker; without one they stay pending. A group is as its last
-record says, Stable if it has members; an offset of a group without a record makes a simple group.
+record says, Stable if it has members; an offset of a group without a record makes a simple group. KIP-848 groups are
+the newest record of each of their keys (`consumer_records.py`).
 
 With a `Base` (a snapshot) the records are those after it. They replace the base's value of a key; a group that they do
 not mention keeps its packed block of the base. Without a base, groups are packed here (`packing.py`).
 
 A record that cannot be decoded is set aside (`damaged`) and quarantines its group (`quarantine.py`); a newer one of its
-key replaces it. Keys of unknown kinds are counted and skipped.
-Source: Kafka's `GroupCoordinatorShard.replay`, `OffsetMetadataManager.replay`.
+key replaces it. Keys of unknown kinds are counted. Source: Kafka's `GroupCoordinatorShard.replay`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from coordinator.core.offsets.consumer_records import (
+    IgnoredRecords,
+    divide,
+    ended_records,
+    is_sound,
+    newest_of_each_group,
+    without_ended,
+)
 from coordinator.core.offsets.packed_groups import Block, count_of, encode_block, size_of
 from coordinator.core.offsets.packing import pack
 from coordinator.core.offsets.raw_records import (
+    CONSUMER_GROUP_KEY,
+    CONSUMER_KEYS,
     GROUP_KEY,
     NOT_PLAIN,
     OFFSET_KEY,
@@ -57,6 +67,7 @@ class Base:
     open: dict[int, dict[bytes, RawRecord]] = field(default_factory=dict)  # producer id -> offsets by state key
     unknown: int = 0
     damaged: dict[bytes, RawRecord] = field(default_factory=dict)  # state key -> a record that cannot be decoded
+    consumer: dict[bytes, RawRecord] = field(default_factory=dict)  # key -> newest record of a KIP-848 group
 
 
 class ReplayedGroup(NamedTuple):
@@ -74,13 +85,18 @@ class Replay:
     __slots__ = (
         "_base",
         "_blocks",
+        "_ended",
         "_gone",
         "_open",
         "_removed",
         "_seen",
+        "apart",
+        "consumer",
         "damaged",
         "damaged_pending",
         "groups",
+        "ignored",
+        "live",
         "offsets",
         "records",
         "unknown",
@@ -88,11 +104,16 @@ class Replay:
 
     def __init__(self, base: Base | None = None) -> None:
         self.records = 0
-        self.unknown = 0  # records of kinds that this coordinator does not use (KIP-848, share groups)
+        self.unknown = 0  # records of kinds that this coordinator does not use (share groups, streams groups)
         self.offsets: dict[bytes, RawRecord] = {}  # state key -> committed offset
-        self.groups: dict[bytes, RawRecord] = {}  # state key -> newest record of the group
+        self.groups: dict[bytes, RawRecord] = {}  # state key -> newest record of the classic group
+        self.consumer: dict[bytes, RawRecord] = {}  # key -> newest record of a KIP-848 group
         self.damaged: dict[bytes, str] = {}  # state key of a record in `offsets` -> why it cannot be decoded
         self.damaged_pending: dict[bytes, tuple[str, int]] = {}  # the same in open transactions, with its log offset
+        self.live: dict[bytes, RawRecord] = {}  # those of `consumer` that are used, as `settle` found
+        self.apart: list[ReplayedGroup] = []  # what is known of the KIP-848 groups besides: they have offsets
+        self.ignored: list[IgnoredRecords] = []  # a report for the log
+        self._ended: dict[bytes, int] = {}  # raw name of a deleted KIP-848 group -> log offset of its tombstone
         self._seen: dict[bytes, None] = {}  # raw names of groups that exist, even without a record or an offset
         self._gone: dict[bytes, int] = {}  # raw name of a deleted group -> log offset of its tombstone
         self._open: dict[int, dict[bytes, RawRecord]] = {}  # producer id -> offsets of its open transaction
@@ -102,6 +123,7 @@ class Replay:
         if base is not None:
             self.unknown = base.unknown
             self.offsets = dict(base.damaged)
+            self.consumer = dict(base.consumer)
             self._open = {producer_id: dict(pending) for producer_id, pending in base.open.items()}
             self._gone = {
                 raw_text(block.group_id): block.record_offset for block in base.blocks.values() if block.is_deleted
@@ -160,10 +182,27 @@ class Replay:
             else:
                 self.groups[GROUP_KEY + name] = (value or _NO_VALUE, offset)
                 self._seen[name] = None
+        elif kind in CONSUMER_KEYS:
+            if key not in self.consumer and not is_sound(key):
+                self._put_unreadable(key, value, offset, pending)
+            elif value is not None:
+                self.consumer[key] = (value, offset)
+            else:
+                self.consumer.pop(key, None)
+                if kind == CONSUMER_GROUP_KEY:
+                    self._end_consumer_group(raw_name(key), offset)
         elif len(kind) < 2:  # a key too short to have a kind
             self._put_unreadable(key, value, offset, pending)
         else:
             self.unknown += 1
+
+    def _end_consumer_group(self, name: bytes, offset: int) -> None:
+        """Delete a KIP-848 group. A classic group of this name with a record of its own stays."""
+        self._ended[name] = offset
+        block = None if self._base is None or name in self._gone else self._base.blocks.get(text_of(name))
+        if GROUP_KEY + name not in self.groups and (block is None or not block.value_size):
+            self._seen.pop(name, None)
+            self._gone[name] = offset
 
     def _put_unreadable(
         self, key: bytes, value: bytes | None, offset: int, pending: dict[bytes, RawRecord] | None
@@ -219,8 +258,8 @@ class Replay:
 
     def records_of(self, key: bytes) -> Iterator[RawRecord]:
         """Yield the records that are, or may become, the committed offset of a state key: the committed one, and those
-        of open transactions."""
-        found = self.offsets.get(key)
+        of open transactions. Of a key of a KIP-848 group yield its record."""
+        found = self.offsets.get(key) or self.consumer.get(key)
         if found is not None:
             yield found
         for transaction in self._open.values():
@@ -244,16 +283,25 @@ class Replay:
             for key, raw in transaction.items()
         }
 
+    def beaten_groups(self) -> set[bytes]:
+        """Return the state keys of records of classic groups that newer KIP-848 groups replace."""
+        newest = newest_of_each_group(without_ended(self.consumer, self._ended))
+        keys = {GROUP_KEY + name: log_offset for name, log_offset in newest.items()}
+        return {key for key, log_offset in keys.items() if key in self.groups and self.groups[key][1] < log_offset}
+
     # -- the end -------------------------------------------------------------------------------------------------
 
     def let_go(self) -> None:
         """Free the records one by one, so that other threads run in between."""
-        for records in (self.offsets, self.groups):
+        for records in (self.offsets, self.groups, self.consumer, self.live):
             while records:
                 records.popitem()
 
     def settle(self) -> tuple[list[ReplayedGroup], OffsetStore]:
-        """Return the groups, still raw (`quarantine.restore` decodes them), and the offsets. Fills `damaged`."""
+        """Return the classic groups, still raw (`quarantine.restore` decodes them), and the offsets of all groups.
+
+        Fills `damaged`, `damaged_pending`, `live`, `apart` and `ignored`.
+        """
         base = self._base
         self.damaged, self.damaged_pending = {}, {}
         store = OffsetStore()
@@ -285,7 +333,21 @@ class Replay:
                     self.damaged_pending[key] = (str(error), log_offset)
                     continue
                 store.put_pending(producer_id, group_id, topic, partition, committed)
-        return self._found(names, store), store
+        return self._without_consumer_groups(self._found(names, store)), store
+
+    def _without_consumer_groups(self, found: list[ReplayedGroup]) -> list[ReplayedGroup]:
+        """Take the KIP-848 groups out of `found`. Of two groups of one name the one with the newer record stays."""
+        self.ignored = ended_records(self.consumer, self._ended)
+        self.consumer = without_ended(self.consumer, self._ended)
+        self.live, self.apart = self.consumer, []
+        if not self.consumer:
+            return found
+        divided = divide(found, self.consumer)
+        self.apart = divided.apart
+        self.ignored += divided.ignored
+        if divided.beaten:
+            self.live = {key: raw for key, raw in self.consumer.items() if raw_name(key) not in divided.beaten}
+        return divided.classic
 
     def _put_offsets(self, keys: Iterable[bytes], store: OffsetStore, names: dict[bytes, None]) -> None:
         """Decode the committed offsets of these keys into `store`, and add the raw names of their groups to `names`."""
@@ -368,7 +430,7 @@ class Replay:
     def blocks(self, found: list[ReplayedGroup], store: OffsetStore) -> Iterator[bytes]:
         """Yield the blocks of a snapshot of what `settle` returned. Neither may have changed since."""
         data = self._blocks
-        for group_id, value, record_offset, position in found:
+        for group_id, value, record_offset, position in (*found, *self.apart):
             is_same = position >= 0 and (
                 store.packed_block(group_id) == position if store.has(group_id) else not count_of(data, position)
             )

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.group.state import DEAD
 from coordinator.core.offsets.deletion import RemoveOffsets, expire, in_appends, in_parts, offset_tombstones
 from coordinator.core.offsets.expiration import find_expired, find_expired_of, is_too_young
 from coordinator.core.shard import MOST_PAUSES, PAUSE_MS
 
 if TYPE_CHECKING:
+    from coordinator.core.any_group import AnyGroup
     from coordinator.core.context import Context
-    from coordinator.core.group.group import Group
     from coordinator.core.offsets.deletion import Positions
     from coordinator.core.shard import Shard
     from coordinator.core.timers import GroupTimers
@@ -46,15 +45,15 @@ def _scan(shard: Shard, timers: GroupTimers, context: Context) -> Steps:
     store = shard.offsets
     # An id is let go with its group. Kept until the end, the ids would hold pages of memory of all deleted groups, and
     # giving those back at once takes 20 ms.
-    waiting = list(reversed(shard.groups))
+    waiting = [*reversed(shard.consumer_groups), *reversed(shard.groups)]
     while waiting:
         group_id = waiting.pop()
         if looked >= OFFSETS_PER_STEP:
             looked = 0
             yield from shard.let_others_run()
         looked += 1
-        group = shard.groups.get(group_id)
-        if group is None or group.in_flight or group.state is DEAD:
+        group = shard.find(group_id)
+        if group is None or group.in_flight or group.is_dead:
             continue
         retention_ms = context.config.offsets_retention_ms
         if is_too_young(group, store, context.wall_ms, retention_ms):
@@ -96,12 +95,12 @@ class _RemoveSome(RemoveOffsets):
         self.own.in_flight -= 1
 
 
-def _scan_long(group: Group, shard: Shard, context: Context) -> Steps:
+def _scan_long(group: AnyGroup, shard: Shard, context: Context) -> Steps:
     """Scan some offsets in each step, until all are done or another append of the group is in flight."""
     own = _OwnTombstones()
     for topic, indexes in in_parts(shard.offsets.of_group(group.group_id), OFFSETS_PER_STEP):
         yield from shard.let_others_run()
-        if group.in_flight > own.in_flight or group.state is DEAD:
+        if group.in_flight > own.in_flight or group.is_dead:
             return
         retention_ms = context.config.offsets_retention_ms
         expired = find_expired_of(group, shard.offsets, topic, indexes, context.wall_ms, retention_ms)
@@ -113,7 +112,7 @@ def _scan_long(group: Group, shard: Shard, context: Context) -> Steps:
         if not own.in_flight:
             break
         yield PAUSE_MS
-    if group.in_flight or group.state is DEAD or shard.offsets.has(group.group_id):
+    if group.in_flight or group.is_dead or shard.offsets.has(group.group_id):
         return
     if find_expired(group, shard.offsets, context.wall_ms, context.config.offsets_retention_ms).group:
         expire(group, [], with_group=True, context=context)

@@ -138,6 +138,10 @@ class Catalogue:
         self.deleted: dict[str, DeletedTopic] = {}  # by name: their directories could not be renamed yet
         self.lineage = ""
         self.revision = 0
+        self.version = 0  # of the topics in memory: it grows with each one created, deleted or extended
+        self.new_topics_version = 0  # the version at which a topic was added last
+        self._changed_at: dict[str, int] = {}  # topic, also a deleted one -> the version of its last change
+        self._forgotten_at = 0  # the version at which deleted topics were forgotten there last
         self.user_topics = 0
         self.user_partitions = 0
 
@@ -198,6 +202,8 @@ class Catalogue:
         self.deleted.pop(topic.name, None)
         self.topics[topic.name] = topic
         self._by_id[topic.topic_id] = topic
+        self._count_change(topic.name)
+        self.new_topics_version = self.version
         self._collisions[collision_key(topic.name)] = topic.name
         if not topic.is_internal:
             self.user_topics += 1
@@ -207,6 +213,7 @@ class Catalogue:
         """Remove a topic."""
         del self.topics[topic.name]
         del self._by_id[topic.topic_id]
+        self._count_change(topic.name)
         del self._collisions[collision_key(topic.name)]
         if not topic.is_internal:
             self.user_topics -= 1
@@ -224,6 +231,7 @@ class Catalogue:
         before = len(topic.partitions)
         topic.assigned = assigned
         topic.partitions.extend(partitions)
+        self._count_change(topic.name)
         topic.changed()
         self.user_partitions += len(topic.partitions) - before
 
@@ -241,6 +249,17 @@ class Catalogue:
             if not topic.is_view:
                 topic.settings = settings_of(topic.configs, self._config)
         return reason
+
+    def changed_at(self, name: str) -> int:
+        """Return the `version` of the last change of a topic, also of a deleted one."""
+        return self._changed_at.get(name, self._forgotten_at)
+
+    def _count_change(self, name: str) -> None:
+        self.version += 1
+        self._changed_at[name] = self.version
+        if len(self._changed_at) > 2 * (len(self.topics) + self._config.max_topics):
+            self._changed_at = {each: at for each, at in self._changed_at.items() if each in self.topics}
+            self._forgotten_at = self.version
 
     def by_id(self, topic_id: bytes) -> Topic | None:
         """Return the topic with this id."""

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 LATEST: Final = -1
 EARLIEST: Final = -2
 EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
+_REMOTE: Final = frozenset((LATEST_TIERED, EARLIEST_PENDING_UPLOAD))  # nothing is in remote storage: no offset
 HIGH_WATERMARK: Final = -1  # DeleteRecords: everything
 _UNKNOWN: Final = -1
 
@@ -137,7 +140,7 @@ class Offsets:
         elif asked.timestamp in (EARLIEST, EARLIEST_LOCAL):
             result.offset = partition.log_start_offset
             result.leader_epoch = LEADER_EPOCH
-        else:
+        elif asked.timestamp not in _REMOTE:
             return LookupItem(partition, asked.timestamp)
         return None
 

@@ -79,25 +79,33 @@ class Producing:
         ticket: Ticket,
         out: Outbox,
         *,
+        by_id: bool,
         zstd_allowed: bool,
         is_internal_allowed: bool = False,
     ) -> None:
-        """Handle one request."""
+        """Handle one request; `by_id`: topics are named by their ids."""
         pending = PendingProduce(ticket, is_silent=request.acks == 0)
         topics = pending.response.responses
         refused = ErrorCode.NONE
         for topic_data in request.topic_data:
+            name: str | None = topic_data.name
+            if by_id:
+                topic = self._catalogue.by_id(topic_data.topic_id)
+                name = None if topic is None else topic.name
             results: list[PartitionProduceResponse] = []
-            topics.append(TopicProduceResponse(name=topic_data.name, partition_responses=results))
+            topics.append(TopicProduceResponse(topic_data.name, topic_data.topic_id, results))
             for data in topic_data.partition_data:
                 result = PartitionProduceResponse(
                     index=data.index, base_offset=UNKNOWN_OFFSET, current_leader=_NO_LEADER_HINT
                 )
                 results.append(result)
-                partition = self._catalogue.partition(topic_data.name, data.index)
-                error, reason = self._take(
-                    request, data, partition, _Waiter(pending, result), out, zstd_allowed, is_internal_allowed
-                )
+                if name is None:
+                    error, reason = ErrorCode.UNKNOWN_TOPIC_ID, None
+                else:
+                    partition = self._catalogue.partition(name, data.index)
+                    error, reason = self._take(
+                        request, data, partition, _Waiter(pending, result), out, zstd_allowed, is_internal_allowed
+                    )
                 if error is not ErrorCode.NONE:
                     result.error_code = error
                     result.error_message = reason

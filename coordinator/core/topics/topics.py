@@ -211,16 +211,18 @@ class Topics:
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def produce(self, request: ProduceRequest, ticket: Ticket, now_ms: int, *, zstd_allowed: bool) -> TopicEffects:
-        """Handle Produce."""
+    def produce(
+        self, request: ProduceRequest, ticket: Ticket, now_ms: int, *, by_id: bool, zstd_allowed: bool
+    ) -> TopicEffects:
+        """Handle Produce; `by_id`: topics are named by their ids."""
         out = Outbox(now_ms)
-        self.producing.produce(request, ticket, out, zstd_allowed=zstd_allowed)
+        self.producing.produce(request, ticket, out, by_id=by_id, zstd_allowed=zstd_allowed)
         return out.effects()
 
     def produce_events(self, request: ProduceRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
         """Append to the topic of events, which clients cannot write to."""
         out = Outbox(now_ms)
-        self.producing.produce(request, ticket, out, zstd_allowed=False, is_internal_allowed=True)
+        self.producing.produce(request, ticket, out, by_id=False, zstd_allowed=False, is_internal_allowed=True)
         return out.effects()
 
     def fetch(

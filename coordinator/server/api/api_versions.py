@@ -3,6 +3,9 @@
 Clients choose every version by this answer, so the ranges are not written down a second time. A version that is not
 known is answered in the form of v0 with error 35 and the range of ApiVersions itself (KIP-511). The connection does
 that, since the body of such a request cannot be parsed.
+
+From version 5 on a client names the cluster and the node that it means to reach, both or neither (KIP-1242). If it has
+reached another one, it is told to begin again from its bootstrap addresses.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from coordinator.server.api.node import Node
 
 FIRST_VERSION_WITH_SOFTWARE: Final = 3
+ANY_NODE: Final = -1  # the default of a field that versions before 5 lack
 # KIP-511: letters, digits, '-' and '.'; the first and the last are letters or digits.
 SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -59,20 +63,30 @@ def illegal_sasl_state() -> ApiVersionsResponse:
 
 
 def is_valid(request: ApiVersionsRequest, version: int) -> bool:
-    """Return whether a request has a software name and version of the right form, if its version has any."""
+    """Return whether the software, from version 3 on, has the right form, and the destination is whole or missing."""
+    if (request.cluster_id is None) != (request.node_id == ANY_NODE):
+        return False
     return version < FIRST_VERSION_WITH_SOFTWARE or bool(
         SOFTWARE_NAME.fullmatch(request.client_software_name)
         and SOFTWARE_NAME.fullmatch(request.client_software_version)
     )
 
 
+def is_for(request: ApiVersionsRequest, cluster_id: str, node_id: int) -> bool:
+    """Return whether a valid request is meant for this node of this cluster."""
+    return request.cluster_id is None or (request.cluster_id == cluster_id and request.node_id == node_id)
+
+
 def api_versions(handlers: Mapping[int, Api]) -> Api:
     """Return the row of ApiVersions for a table, which may still be filled."""
 
     def handle(node: Node, request: ApiVersionsRequest, ticket: Ticket, now_ms: int) -> None:
-        """Answer at once. A malformed software name gets INVALID_REQUEST and no keys; the connection stays open."""
+        """Answer at once. A refusal has no keys, and the connection stays open."""
         if not is_valid(request, ticket.version):
             node.reply(ticket, ApiVersionsResponse(error_code=int(ErrorCode.INVALID_REQUEST)))
+            return
+        if not is_for(request, node.cluster_id, node.cluster.node_id):
+            node.reply(ticket, ApiVersionsResponse(error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED)))
             return
         if ticket.version >= FIRST_VERSION_WITH_SOFTWARE:
             name, version = request.client_software_name, request.client_software_version
@@ -83,11 +97,12 @@ def api_versions(handlers: Mapping[int, Api]) -> Api:
     return Api(
         ApiKey.API_VERSIONS,
         0,
-        4,
+        5,
         handle,
         section=Section.OTHERS,
         does="Written from the same table as this page.",
         refuses=(
-            "A version that is not known: UNSUPPORTED_VERSION in the form of version 0, with the range (KIP-511)."
+            "A version that is not known: UNSUPPORTED_VERSION in the form of version 0, with the range (KIP-511). "
+            "A client that means another node or cluster (KIP-1242): REBOOTSTRAP_REQUIRED."
         ),
     )

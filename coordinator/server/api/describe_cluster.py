@@ -1,4 +1,7 @@
-"""DescribeCluster (key 60), versions 0 and 1: all nodes, up or not, and the controller among them."""
+"""DescribeCluster (key 60): all nodes, up or not, and the controller among them.
+
+From version 2 on a client may ask for fenced brokers as well. No node is ever fenced here.
+"""
 
 from __future__ import annotations
 
@@ -43,4 +46,4 @@ def handle(node: Node, request: DescribeClusterRequest, ticket: Ticket, now_ms: 
     node.reply(ticket, response)
 
 
-API = Api(ApiKey.DESCRIBE_CLUSTER, 0, 1, handle)
+API = Api(ApiKey.DESCRIBE_CLUSTER, 0, 2, handle, does="All nodes, up or not; none is fenced.")

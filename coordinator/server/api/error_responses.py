@@ -9,11 +9,15 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from coordinator.core.consumer_group.describe import refused as consumer_group_refused
+from coordinator.core.consumer_group.heartbeat import refused as heartbeat_refused
 from coordinator.core.group.describe import describe_error
 from coordinator.core.group.responses import join_error, sync_error
+from coordinator.server.api.offset_fetch import without_offsets
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.api_versions import ApiVersionsResponse
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse
 from protocol.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
@@ -36,12 +40,7 @@ from protocol.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from protocol.messages.offset_delete import OffsetDeleteResponse
-from protocol.messages.offset_fetch import (
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopics,
-)
+from protocol.messages.offset_fetch import OffsetFetchResponse, OffsetFetchResponseGroup
 from protocol.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from protocol.messages.sasl_handshake import SaslHandshakeResponse
 
@@ -147,18 +146,7 @@ def _offset_fetch(request: Any, error: ErrorCode) -> OffsetFetchResponse:
         groups=[
             OffsetFetchResponseGroup(
                 group_id=group_id,
-                topics=[
-                    OffsetFetchResponseTopics(
-                        name=topic.name,
-                        partitions=[
-                            OffsetFetchResponsePartitions(
-                                partition_index=index, committed_offset=-1, metadata="", error_code=error
-                            )
-                            for index in topic.partition_indexes
-                        ],
-                    )
-                    for topic in topics or ()
-                ],
+                topics=without_offsets(topics or (), error),
                 error_code=error,
             )
             for group_id, topics in groups
@@ -199,6 +187,10 @@ ERROR_RESPONSES: Final[Mapping[int, ErrorResponse]] = MappingProxyType(
         ApiKey.SYNC_GROUP: lambda _, error: sync_error(error),
         ApiKey.DESCRIBE_GROUPS: lambda request, error: DescribeGroupsResponse(
             groups=[describe_error(group_id, error) for group_id in request.groups]
+        ),
+        ApiKey.CONSUMER_GROUP_HEARTBEAT: lambda _, error: heartbeat_refused(error),
+        ApiKey.CONSUMER_GROUP_DESCRIBE: lambda request, error: ConsumerGroupDescribeResponse(
+            groups=[consumer_group_refused(group_id, error) for group_id in request.group_ids]
         ),
         ApiKey.LIST_GROUPS: lambda _, error: ListGroupsResponse(error_code=error),
         ApiKey.API_VERSIONS: lambda _, error: ApiVersionsResponse(error_code=error, api_keys=[]),

@@ -1,6 +1,7 @@
-"""Fetch (key 1), versions 4 to 16. From 13 on topics are named by id; zstd is for clients of version 10 on.
+"""Fetch (key 1), versions 4 to 18. From 13 on topics are named by id; zstd is for clients of version 10 on.
 
-Clients before version 6 do not know KAFKA_STORAGE_ERROR and get NOT_LEADER_OR_FOLLOWER instead.
+Clients before version 6 do not know KAFKA_STORAGE_ERROR and get NOT_LEADER_OR_FOLLOWER instead. Versions 17 and 18 add
+fields of replicas only.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def shape(response: FetchResponse, version: int) -> FetchResponse:
 API = Api(
     ApiKey.FETCH,
     4,
-    16,
+    18,
     handle,
     shape,
     max_elements=12_000,

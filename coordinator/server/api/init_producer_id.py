@@ -1,4 +1,4 @@
-"""InitProducerId (key 22), versions 0 to 4, for idempotent producers. There are no transactions."""
+"""InitProducerId (key 22), versions 0 to 5, for idempotent producers. There are no transactions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def handle(node: Node, request: InitProducerIdRequest, ticket: Ticket, now_ms: i
 API = Api(
     ApiKey.INIT_PRODUCER_ID,
     0,
-    4,
+    5,
     handle,
     does="Ids for idempotent producers.",
     refuses=("A transactional id: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, on which every client gives up at once."),

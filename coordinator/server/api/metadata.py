@@ -2,7 +2,8 @@
 
 Version 0 has no null list: an empty list asks for all topics. Later an empty list asks for none. Versions 10 and 11
 have topic ids that Kafka does not support yet, so a request by id or without a name is invalid there. Requests before
-version 4 may always create topics.
+version 4 may always create topics. Version 13 has an error for all of it, which is not used here: a node always
+knows its cluster.
 """
 
 from __future__ import annotations
@@ -64,17 +65,18 @@ def handle(node: Node, request: MetadataRequest, ticket: Ticket, now_ms: int) ->
     node.execute_topics(effects)
 
 
-# Four bytes of authorized operations: behind each topic from 8 on, behind the topics in 8 to 10.
+# Four bytes of authorized operations: behind each topic from 8 on, behind the topics in 8 to 10. Then an error from 13.
 LONG_TOPICS: Final = (
     (0, Array("topics", of=Array("partitions"))),
     (8, Array("topics", tail_bytes=4, of=Array("partitions", tail_bytes=4))),
     (11, Array("topics", of=Array("partitions", tail_bytes=4))),
+    (13, Array("topics", tail_bytes=2, of=Array("partitions", tail_bytes=4))),
 )
 
 API = Api(
     ApiKey.METADATA,
     0,
-    12,
+    13,
     handle,
     max_elements=10_000,
     chunked=LONG_TOPICS,

@@ -1,8 +1,8 @@
-"""Produce (key 0): versions 3 to 11 are served, and 0 to 11 are advertised.
+"""Produce (key 0): versions 3 to 13 are served, and 0 to 13 are advertised.
 
 librdkafka before 2.12 takes compression to be impossible if version 0 is not advertised; versions 0 to 2 are not served
 all the same. zstd is for clients of version 7 on. Clients of version 3 do not know KAFKA_STORAGE_ERROR and get
-NOT_LEADER_OR_FOLLOWER, on which they refresh their metadata as well.
+NOT_LEADER_OR_FOLLOWER, on which they refresh their metadata as well. From 13 on topics are named by id.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 
 _ZSTD_SINCE = 7
 _STORAGE_ERROR_SINCE = 4
+IDS_SINCE = 13
 
 
 def handle(node: Node, request: ProduceRequest, ticket: Ticket, now_ms: int) -> None:
-    effects = node.topics.produce(request, ticket, now_ms, zstd_allowed=ticket.version >= _ZSTD_SINCE)
+    version = ticket.version
+    effects = node.topics.produce(
+        request, ticket, now_ms, by_id=version >= IDS_SINCE, zstd_allowed=version >= _ZSTD_SINCE
+    )
     node.execute_topics(effects, ticket)
 
 
@@ -40,7 +44,7 @@ def shape(response: ProduceResponse, version: int) -> ProduceResponse:
 API = Api(
     ApiKey.PRODUCE,
     3,
-    11,
+    13,
     handle,
     shape,
     advertised_min=0,
@@ -51,9 +55,9 @@ API = Api(
     has_own_size_limit=True,
     chunked=((0, Array("responses", tail_bytes=4, of=Array("partition_responses"))),),
     does=(
-        "Idempotent producers, all codecs; `acks` 0, 1 and -1. ApiVersions says 0 to 11, because "
-        "librdkafka before 2.12 takes compression to be impossible without version 0; 0 to 2 are "
-        "not served."
+        "Idempotent producers, all codecs; `acks` 0, 1 and -1; topics by id from 13 on. ApiVersions says "
+        "0 to 13, because librdkafka before 2.12 takes compression to be impossible without version "
+        "0; 0 to 2 are not served."
     ),
     refuses=("Transactional batches: INVALID_TXN_STATE. Record formats before 2 (that of Kafka 0.11): INVALID_RECORD."),
 )

@@ -103,7 +103,6 @@ KAFKA: Final[dict[int, tuple[str, int, int]]] = {
 # Why other requests are not served: key by key, so that each of Kafka's has a reason.
 NOT_SERVED: Final[tuple[tuple[str, tuple[int, ...]], ...]] = (
     ("transactions", (24, 25, 26, 27, 28, 61, 65, 66)),
-    ("the group protocol of KIP-848", (68, 69)),
     ("share groups", (76, 77, 78, 79, 83, 84, 85, 86, 87, 90, 91, 92)),
     ("groups of Kafka Streams' own protocol (Streams over classic groups needs none of it)", (88, 89, 93)),
     ("delegation tokens", (38, 39, 40, 41)),
@@ -143,8 +142,7 @@ def text() -> str:
             "",
             *_served(Section.GROUPS),
             "",
-            "OffsetCommit 10 and OffsetFetch 10 name topics by id, DeleteGroups 3 has texts for errors; they are not",
-            "served. Requests on a group are refused while its partition is being read at start",
+            "Requests on a group are refused while its partition is being read at start",
             "(COORDINATOR_LOAD_IN_PROGRESS), on a node that does not own it (NOT_COORDINATOR), and while the process",
             "ends (COORDINATOR_NOT_AVAILABLE or NOT_COORDINATOR). All of these make a client try again.",
             "",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from coordinator.security.authenticator import State
-from coordinator.server.api.api_versions import is_valid
+from coordinator.server.api.api_versions import ANY_NODE, is_valid
 from coordinator.server.api.error_responses import ERROR_RESPONSES
 from coordinator.server.api.handler import Api, Section
 from protocol.api_keys import ApiKey
@@ -94,8 +94,11 @@ def login_rows(handlers: Mapping[int, Api]) -> Mapping[int, Api]:
         elif not authenticator.takes_versions:
             ticket.session.close("it asked for the versions twice while it logged in", kind="login")
         else:
+            valid = is_valid(request, ticket.version)
+            if valid:  # as in Kafka, a client that has not logged in is not told whether it is at the right node
+                request.cluster_id, request.node_id = None, ANY_NODE
             usual.handle(node, request, ticket, now_ms)
-            if is_valid(request, ticket.version):
+            if valid:
                 authenticator.versions_answered()
 
     rows = {key: api._replace(handle=refuse) for key, api in handlers.items()}

@@ -1,14 +1,15 @@
 """The snapshot file: the state of a partition's log up to an offset, and the identity of that log.
 
-It lies in the partition's directory, so it moves with the partition; neither Kafka nor a log takes it for its own file.
-The log has priority: if the file is damaged or does not match the log, `SnapshotError` says why and all of the log is
-read. So the file may be deleted at any time. It is replaced atomically.
+It moves with the directory of its partition. If it is damaged or does not match the log, `SnapshotError` says why, and
+all of the log is read: it may be deleted at any time. It is replaced atomically.
 
     header   magic, version, partition, log start, next offset, last batch below it (base offset, checksum, leader
              epoch), counts, position of `open`, size, checksum of the rest, checksum of the header
     blocks   one for each group (`coordinator.core.offsets.packed_groups`)
     open     offsets of open transactions, as in the log: producer id, log offset, key, value; likewise records in
-             quarantine, with DAMAGED for a producer id and version 2, which earlier programs do not read
+             quarantine (DAMAGED for a producer id, version 2), and those of KIP-848 groups (CONSUMER, version 3)
+
+Programs that know no KIP-848 groups write version 1 or 2, even if they have counted such records as unknown.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ DRAFT_NAME: Final = SNAPSHOT_NAME + ".tmp"
 _MAGIC: Final = b"KGC\x89\r\n\x1a\n"
 _VERSION: Final = 1
 _WITH_DAMAGED: Final = 2
+_WITH_OTHERS: Final = 3
+_VERSIONS: Final = (_VERSION, _WITH_DAMAGED, _WITH_OTHERS)
 # magic, version, partition, log start, next offset, base offset, checksum and leader epoch of the last batch,
 # unknown records, groups, offsets, position of the open transactions, size of the file, checksum of the body
 _HEADER: Final = struct.Struct("<8sIiqqqIiQQQQQI")
@@ -41,6 +44,7 @@ _OPEN: Final = struct.Struct("<qqII")  # producer id, log offset, bytes of the k
 _BODY_AT: Final = _HEADER.size + _CRC.size
 _CHUNK: Final = 1 << 20
 DAMAGED: Final = -2  # no producer has this id
+CONSUMER: Final = -3  # nor this
 
 
 class SnapshotError(Exception):
@@ -49,6 +53,13 @@ class SnapshotError(Exception):
 
 class NoSnapshotError(SnapshotError):
     """There is no snapshot."""
+
+
+class OlderSnapshotError(SnapshotError):
+    """An earlier program made the snapshot, and the log may have records of KIP-848 groups that it lacks."""
+
+    def __init__(self) -> None:
+        super().__init__("an earlier program made it, which did not keep records of KIP-848 groups")
 
 
 class GivenUpError(Exception):
@@ -73,14 +84,22 @@ class Binding(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """Content of a snapshot: blocks, offsets of open transactions, and counts."""
+    """Content of a snapshot: blocks, offsets of open transactions, records as in the log, and counts."""
 
     blocks: Iterable[bytes]
     open: dict[int, dict[bytes, RawRecord]]
     damaged: dict[bytes, RawRecord]
+    consumer: dict[bytes, RawRecord]
     unknown: int
-    groups: int
+    groups: int  # blocks
     offsets: int
+
+    @property
+    def version(self) -> int:
+        """The earliest format that can hold it."""
+        if self.consumer or self.unknown:
+            return _WITH_OTHERS
+        return _WITH_DAMAGED if self.damaged else _VERSION
 
 
 def draft(
@@ -131,7 +150,7 @@ class _Body:
         contents = self._contents
         yield from self._counted(contents.blocks)
         self._open_at = self._size
-        kept = {**contents.open, DAMAGED: contents.damaged} if contents.damaged else contents.open
+        kept = {**contents.open, DAMAGED: contents.damaged, CONSUMER: contents.consumer}
         yield from self._counted(_open_records(kept))
 
     def _counted(self, parts: Iterable[bytes]) -> Iterator[bytes]:
@@ -144,7 +163,7 @@ class _Body:
         contents = self._contents
         header = _HEADER.pack(
             _MAGIC,
-            _WITH_DAMAGED if contents.damaged else _VERSION,
+            contents.version,
             binding.partition,
             binding.log_start_offset,
             binding.next_offset,
@@ -188,7 +207,10 @@ def evidence(fs: FileSystem, directory: Path, partition: int) -> Evidence:
 
 def read(fs: FileSystem, directory: Path) -> tuple[Binding, Base]:
     """Read and verify a snapshot, without comparing it with the log. Raises SnapshotError, OSError."""
-    return decode(_read(fs, directory))
+    data = _read(fs, directory)
+    if lacks_consumer_groups(data):
+        raise OlderSnapshotError
+    return decode(data)
 
 
 def decode(data: bytes) -> tuple[Binding, Base]:
@@ -203,8 +225,17 @@ def decode(data: bytes) -> tuple[Binding, Base]:
         raise SnapshotError(f"it is damaged ({error})") from None
     if len(blocks) != groups or sum(block.offsets for block in blocks.values()) != offsets:
         raise SnapshotError("it does not hold what its header says")
-    damaged = transactions.pop(DAMAGED, {})
-    return binding, Base(binding.next_offset, data, blocks, transactions, unknown, damaged)
+    damaged, consumer = transactions.pop(DAMAGED, {}), transactions.pop(CONSUMER, {})
+    return binding, Base(binding.next_offset, data, blocks, transactions, unknown, damaged, consumer)
+
+
+def lacks_consumer_groups(data: bytes) -> bool:
+    """Return whether the log had records that the maker of a snapshot did not know, maybe of KIP-848 groups.
+
+    `data` begins with the snapshot's header. Raises SnapshotError.
+    """
+    unknown = _parse(data)[1][0]
+    return bool(unknown) and _version_of(data) < _WITH_OTHERS
 
 
 def _read(fs: FileSystem, directory: Path, size: int | None = None) -> bytes:
@@ -225,10 +256,15 @@ def _parse(data: bytes) -> tuple[Binding, list[int]]:
     header = data[: _HEADER.size]
     if google_crc32c.value(header) != _CRC.unpack_from(data, _HEADER.size)[0]:
         raise SnapshotError("its header is damaged")
-    _, version, partition, start, next_offset, base_offset, batch_crc, epoch, *rest = _HEADER.unpack(header)
-    if version not in (_VERSION, _WITH_DAMAGED):
-        raise SnapshotError(f"it has the format version {version}, this program knows {_VERSION} and {_WITH_DAMAGED}")
+    _, _, partition, start, next_offset, base_offset, batch_crc, epoch, *rest = _HEADER.unpack(header)
+    version = _version_of(data)
+    if version not in _VERSIONS:
+        raise SnapshotError(f"it has the format version {version}, this program knows {_VERSION} to {_WITH_OTHERS}")
     return Binding(partition, start, next_offset, LastBatch(base_offset, batch_crc, epoch)), rest
+
+
+def _version_of(data: bytes) -> int:
+    return int.from_bytes(data[len(_MAGIC) : len(_MAGIC) + 4], "little")
 
 
 def _crc_of(data: bytes) -> int:

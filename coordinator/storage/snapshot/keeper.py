@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from coordinator.core.loading import LoadedState
-from coordinator.core.offsets.quarantine import restore
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.machine import THIS_MACHINE, Machine
 from coordinator.storage.snapshot import file
@@ -147,8 +146,7 @@ class Snapshots:
         ):
             self._keep(partition, loaded)
         check()
-        groups, quarantine = restore(loaded.found, loaded.replay, shard, wall_ms)
-        loaded_state = LoadedState.of(groups, loaded.store, loaded.replay.unknown, quarantine)
+        loaded_state = LoadedState.replayed(loaded.found, loaded.replay, loaded.store, shard, wall_ms)
         loaded.let_go()
         return loaded_state, loaded.next_offset
 

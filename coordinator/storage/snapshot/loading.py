@@ -60,7 +60,15 @@ class Loaded:
         replay, found, store = self.replay, self.found, self.store
         blocks = replay.blocks(found, store)
         damaged = {key: replay.offsets[key] for key in replay.damaged}
-        return Contents(blocks, replay.open_transactions, damaged, replay.unknown, len(found), store.count)
+        return Contents(
+            blocks,
+            replay.open_transactions,
+            damaged,
+            replay.consumer,
+            replay.unknown,
+            len(found) + len(replay.apart),
+            store.count,
+        )
 
 
 def load(

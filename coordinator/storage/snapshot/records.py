@@ -85,6 +85,8 @@ def _rows(base: Base) -> Iterator[_Row]:
     for producer_id, records in ((NO_PRODUCER, base.damaged), *base.open.items()):
         for key, (raw, offset) in records.items():
             yield _Row(offset, _committed_ms(raw), producer_id, key, raw)
+    for key, (raw, offset) in base.consumer.items():
+        yield _Row(offset, _NO_TIME, NO_PRODUCER, key, raw)
 
 
 def _changed_ms(value: bytes | None) -> int:

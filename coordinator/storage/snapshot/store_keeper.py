@@ -15,12 +15,11 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 from coordinator.core.loading import LoadedState
-from coordinator.core.offsets.quarantine import restore
 from coordinator.storage.log.errors import LogError
-from coordinator.storage.log_store import LogStore, LogStoreError
+from coordinator.storage.log_store import LogStore, LogStoreError, StoredSnapshot
 from coordinator.storage.machine import THIS_MACHINE, Machine
 from coordinator.storage.snapshot import file
-from coordinator.storage.snapshot.file import SnapshotError
+from coordinator.storage.snapshot.file import OlderSnapshotError, SnapshotError
 from coordinator.storage.snapshot.keeper import SnapshotCounters
 from coordinator.storage.snapshot.loading import Loaded, TailReplay
 from protocol.errors import ProtocolError
@@ -195,6 +194,8 @@ class StoreSnapshots:
             return asyncio.run_coroutine_threadsafe(work, loop).result()
 
         stored = on_loop(self._store.load_snapshot(partition))
+        if stored is not None and self._needs_all(stored):
+            stored = None
         order = {"partition": partition, "end_offset": end_offset, "has_base": stored is not None}
         frames.write(stdin, {**order, "is_whole": self._store.deletes_below_snapshots})
         if stored is not None:
@@ -212,6 +213,10 @@ class StoreSnapshots:
             pieces.append(piece)
         return pieces
 
+    def _needs_all(self, stored: StoredSnapshot) -> bool:
+        """Return whether a snapshot lacks records that the store still has. Raises SnapshotError."""
+        return not self._store.deletes_below_snapshots and file.lacks_consumer_groups(stored.data)
+
     async def close(self) -> None:
         """Stop the periodic check, and end a running child."""
         if self._children is not None:
@@ -228,8 +233,7 @@ class StoreSnapshots:
 
 
 def _restored(loaded: Loaded, shard: Shard, wall_ms: int) -> tuple[LoadedState, int]:
-    groups, quarantine = restore(loaded.found, loaded.replay, shard, wall_ms)
-    loaded_state = LoadedState.of(groups, loaded.store, loaded.replay.unknown, quarantine)
+    loaded_state = LoadedState.replayed(loaded.found, loaded.replay, loaded.store, shard, wall_ms)
     loaded.let_go()
     return loaded_state, loaded.next_offset
 
@@ -258,6 +262,8 @@ async def _read_newest(store: LogStore, partition: int, end_offset: int, in_thre
     if stored is None:
         tail, from_offset = TailReplay(None, None, is_whole=store.deletes_below_snapshots), 0
     else:
+        if not store.deletes_below_snapshots and file.lacks_consumer_groups(stored.data):
+            raise OlderSnapshotError
         tail, from_offset = await in_thread(tail_behind, stored.data, partition), stored.next_offset
     return await _read_batches(store, partition, from_offset, end_offset, tail, in_thread)
 

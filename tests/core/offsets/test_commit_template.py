@@ -255,5 +255,5 @@ def test_defect_in_a_recognised_commit_is_an_error_for_each_partition(cluster: C
         )
     )
     assert template is not None
-    call = cluster.send_command("commit", RepeatedCommit(template, (), b""))  # offsets for none of its partitions
+    call = cluster.send_command("commit", RepeatedCommit(template, (), b"", {}))  # offsets for none of its partitions
     assert call.errors == {T0: ErrorCode.UNKNOWN_SERVER_ERROR}

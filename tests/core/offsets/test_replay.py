@@ -132,7 +132,7 @@ def test_keys_of_version_0_and_1_are_the_same_offset(unloaded: Cluster) -> None:
 
 
 def test_records_of_unknown_kinds_are_counted_and_skipped(unloaded: Cluster) -> None:
-    load(unloaded, (b"\0\3anything", b"\0\0"), (b"\0\x0f", None), offset_record(7))
+    load(unloaded, (b"\0\x09anything", b"\0\0"), (b"\0\x0f", None), offset_record(7))
     assert unloaded.committed("g") == {T0: 7}
     assert unloaded.core.unknown_records == 2
 

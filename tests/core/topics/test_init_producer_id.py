@@ -19,7 +19,7 @@ def ask(world: TopicsWorld, version: int = 4, **about: object) -> InitProducerId
     return answer
 
 
-@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize("version", range(6))
 def test_every_producer_gets_its_own_id(version: int) -> None:
     world = TopicsWorld()
     answers = [ask(world, version) for _ in range(2 * BLOCK_SIZE + 5)]

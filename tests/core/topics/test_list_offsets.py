@@ -21,7 +21,7 @@ from tests.support.memory_log import MemoryLog
 from tests.support.topics_wire import TIMESTAMP, batch, fetch, list_offsets, produce, send_fetch
 from tests.support.topics_world import UNANSWERED, TopicsWorld
 
-LATEST, EARLIEST, MAX, LOCAL, TIERED = -1, -2, -3, -4, -5
+LATEST, EARLIEST, MAX, LOCAL, TIERED, PENDING = range(-1, -7, -1)
 SIZE = len(batch())
 
 
@@ -70,12 +70,27 @@ def test_max_timestamp_finds_no_record_in_an_empty_partition() -> None:
 
 @pytest.mark.parametrize(
     ("version", "refused"),
-    [(1, {MAX, LOCAL, TIERED, -6}), (6, {MAX, LOCAL, TIERED}), (7, {LOCAL, TIERED}), (8, {TIERED, -6, -(1 << 40)})],
+    [
+        (1, {MAX, LOCAL, TIERED, PENDING}),
+        (6, {MAX, LOCAL, TIERED}),
+        (7, {LOCAL, TIERED}),
+        (8, {TIERED, PENDING, -(1 << 40)}),
+        (9, {PENDING, -7}),
+        (10, {PENDING, -7}),
+        (11, {-7, -(1 << 40)}),
+    ],
 )
 def test_special_timestamps_of_later_versions_are_refused(world: TopicsWorld, version: int, refused: set[int]) -> None:
     for timestamp in (LATEST, EARLIEST, *refused):
         [answer] = list_offsets(world, [timestamp], version=version)
         assert answer.error_code == (ErrorCode.UNSUPPORTED_VERSION if timestamp in refused else ErrorCode.NONE)
+
+
+def test_no_offset_is_in_remote_storage_or_on_its_way_to_it(world: TopicsWorld) -> None:
+    for version in (9, 10, 11):
+        assert ask(world, TIERED, version=version) == (0, -1, -1, -1)
+    assert ask(world, PENDING, version=11) == (0, -1, -1, -1)
+    assert ask(world, LOCAL, version=11) == ask(world, EARLIEST)
 
 
 def test_unknown_partitions_and_epochs_are_errors(world: TopicsWorld) -> None:

@@ -15,7 +15,7 @@ from protocol.primitives import ZERO_UUID
 from tests.support.memory_log import MemoryLog
 from tests.support.topics_world import TopicsWorld
 
-ALL_VERSIONS = range(13)
+ALL_VERSIONS = range(14)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_all_topics_include_the_offsets_topic(world: TopicsWorld, version: int) 
         assert (found[OFFSETS_TOPIC].is_internal, found["orders"].is_internal) == (True, False)
 
 
-@pytest.mark.parametrize("version", range(1, 13))
+@pytest.mark.parametrize("version", range(1, 14))
 def test_empty_list_requests_no_topics(world: TopicsWorld, version: int) -> None:
     answer = ask(world, version=version)
     assert (len(answer.brokers), answer.topics) == (1, [])
@@ -118,7 +118,7 @@ def test_topic_that_is_being_created_is_unknown_and_not_created_twice(world: Top
     assert all(topic.error_code == 0 for topic in ask(world, "new", "another").topics)
 
 
-@pytest.mark.parametrize("version", range(4, 13))
+@pytest.mark.parametrize("version", range(4, 14))
 def test_client_can_forbid_automatic_creation(world: TopicsWorld, version: int) -> None:
     for _ in range(2):
         [topic] = ask(world, "new", version=version, allow_auto_topic_creation=False).topics
@@ -196,10 +196,11 @@ def test_offline_partition_has_no_leader(world: TopicsWorld) -> None:
     assert (bad.isr_nodes, bad.offline_replicas, bad.replica_nodes) == ([], [1], [1])
 
 
-@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("version", [0, 1, 2])
 def test_described_cluster_is_this_node(world: TopicsWorld, version: int) -> None:
-    answer = world.call(cluster_api.API, DescribeClusterRequest(), version)
+    answer = world.call(cluster_api.API, DescribeClusterRequest(include_fenced_brokers=version >= 2), version)
     assert isinstance(answer, DescribeClusterResponse)
+    assert not any(broker.is_fenced for broker in answer.brokers)
     assert (answer.error_code, answer.cluster_id, answer.controller_id) == (0, "test-cluster", 1)
     assert [(broker.broker_id, broker.host, broker.port) for broker in answer.brokers] == [(1, "broker.test", 9092)]
     assert answer.cluster_authorized_operations == -2147483648

@@ -91,6 +91,49 @@ def test_response_waits_for_the_last_of_several_partitions(world: TopicsWorld) -
     assert codes == [0, 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0]
 
 
+def by_id(*topics: tuple[bytes, int], acks: int = -1) -> ProduceRequest:
+    return ProduceRequest(
+        acks=acks,
+        topic_data=[
+            TopicProduceData(topic_id=topic_id, partition_data=[PartitionProduceData(index=index, records=batch())])
+            for topic_id, index in topics
+        ],
+    )
+
+
+def test_topics_are_named_by_id_from_version_13_on(world: TopicsWorld) -> None:
+    world.create("payments")
+    orders, payments = (world.partition(name).topic.topic_id for name in ("orders", "payments"))
+    unknown, none = b"?" * 16, bytes(16)
+    asked = (orders, 1), (unknown, 0), (payments, 0), (orders, 7), (none, 0)
+    answer = world.call(produce_api.API, by_id(*asked), 13)
+    assert [(topic.topic_id, topic.partition_responses[0].index) for topic in answer.responses] == list(asked)
+    assert [
+        (each.error_code, each.base_offset) for topic in answer.responses for each in topic.partition_responses
+    ] == [
+        (0, 0),
+        (ErrorCode.UNKNOWN_TOPIC_ID, -1),
+        (0, 0),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1),
+        (ErrorCode.UNKNOWN_TOPIC_ID, -1),
+    ]
+    assert values(fetch(world, partition=1).records) == [b"value"]
+
+
+def test_an_unknown_id_with_acks_zero_closes_the_connection(world: TopicsWorld) -> None:
+    assert world.answer(world.send(produce_api.API, by_id((b"?" * 16, 0), acks=0), 13)) is None
+    assert len(world.disconnects) == 1
+
+
+def test_the_id_of_a_deleted_topic_is_unknown_although_its_name_is_in_use_again(world: TopicsWorld) -> None:
+    deleted = world.partition("orders").topic.topic_id
+    world.call(delete_topics.API, DeleteTopicsRequest(topic_names=["orders"]), 1)
+    world.create("orders")
+    answer = world.call(produce_api.API, by_id((deleted, 0), (world.partition("orders").topic.topic_id, 0)), 13)
+    codes = [topic.partition_responses[0].error_code for topic in answer.responses]
+    assert codes == [ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.NONE]
+
+
 def test_acks_zero_gets_no_response_and_does_not_wait(world: TopicsWorld) -> None:
     world.hold.add(TopicAppend)
     assert world.answer(send_batch(world, acks=0)) is None

@@ -28,6 +28,7 @@ from coordinator.storage.snapshot.file import (
     read,
     read_binding,
 )
+from protocol.group_records import RecordKind, encode_key
 from tests.fuzz.edits import edited
 from tests.fuzz.files import directory_with
 
@@ -81,8 +82,9 @@ def snapshot(groups: int, partitions: int, *, with_open: bool = False) -> bytes:
     blocks = [encode_block(f"g{number}", b"value" if number else None, number, offsets) for number in range(groups)]
     count = groups * sum(map(len, offsets.values()))
     transactions = {9: {b"key": (b"value", 4)}} if with_open else {}
+    consumer = {encode_key(RecordKind.CONSUMER_GROUP, "k"): (b"value", 5)} if with_open else {}
     binding = Binding(0, 0, 100, LastBatch(90, 1234, 0))
-    draft(fs, HERE, binding, Contents(blocks, transactions, {}, 0, groups, count))  # type: ignore[arg-type]
+    draft(fs, HERE, binding, Contents(blocks, transactions, {}, consumer, 0, groups, count))  # type: ignore[arg-type]
     promote(fs, HERE)
     file = fs.open(HERE / SNAPSHOT_NAME)
     return file.pread(file.size(), 0)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import struct
 from random import Random
+from types import SimpleNamespace
 from typing import Any, Final
 
-from coordinator.core.effects import Ticket
+from coordinator.core.effects import Effects, Ticket
 from coordinator.server.api.handler import Handle
+from coordinator.server.api.table import HANDLERS
 from protocol.api_keys import ApiKey
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
@@ -20,6 +22,9 @@ from tests.support.edge import Edge
 from tests.support.wire import encode_frame
 
 KEYS: Final = (ApiKey.HEARTBEAT, ApiKey.OFFSET_COMMIT)
+IDS: Final = {"t": b"t" * 16, "u": b"u" * 16}
+BY_ID: Final = {topic_id: SimpleNamespace(name=name) for name, topic_id in IDS.items()}
+TOPICS: Final = SimpleNamespace(catalogue=SimpleNamespace(by_id=BY_ID.get))
 COPY_BYTES: Final = 4  # of an input, for each copy: what to do, the position, the byte
 COPIES: Final = 12
 WORLD_LASTS: Final = 500  # inputs, after which new servers are made: what they hold must not grow
@@ -38,12 +43,15 @@ class World:
             self.edge.runtime.routes.add_layer(_see, KEYS)
 
     def _handle(self, node: Any, request: Any, ticket: Ticket, now_ms: int) -> None:
-        effects = self.cluster.core.handle(request, ticket, now_ms)
-        ticket.has_append = bool(effects.appends)
-        for append in effects.appends:
-            self.cluster.log.append(append, self.cluster.clock.wall_ms)
-        for each, response in effects.replies:
-            node.reply(each, response)
+        def execute(effects: Effects, ticket: Ticket) -> None:
+            ticket.has_append = bool(effects.appends)
+            for append in effects.appends:
+                self.cluster.log.append(append, self.cluster.clock.wall_ms)
+            for each, response in effects.replies:
+                node.reply(each, response)
+
+        seen: Any = SimpleNamespace(core=self.cluster.core, topics=TOPICS, execute=execute, reply=node.reply)
+        HANDLERS[ticket.api_key].handle(seen, request, ticket, now_ms)
 
     def take(self, reads: list[bytes]) -> tuple[bytes, bool, list[list[bytes]]]:
         """Return the answers to these reads, whether the connection was closed, and the batches that were written."""
@@ -93,12 +101,12 @@ def _frames(world: World) -> list[bytes]:
                 group_instance_id=member.instance_id,
                 topics=[
                     OffsetCommitRequestTopic(
-                        name=name, partitions=[OffsetCommitRequestPartition(each, 5, -1, "m") for each in indexes]
+                        name, IDS[name], [OffsetCommitRequestPartition(each, 5, -1, "m") for each in indexes]
                     )
                     for name, indexes in topics
                 ],
             )
-            found += [encode_frame(commit, version, 0, "c")[4:] for version in range(2, 10)]
+            found += [encode_frame(commit, version, 0, "c")[4:] for version in range(2, 11)]
     return found
 
 

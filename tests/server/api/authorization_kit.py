@@ -20,6 +20,12 @@ from protocol import codec
 ALICE = Principal("User", "alice")
 TOPIC_IDS = {"yes": b"y" * 16, "no": b"n" * 16}
 UNKNOWN_ID = b"u" * 16
+IDS = {**TOPIC_IDS, "unknown": UNKNOWN_ID}  # ids that tests ask for
+
+
+def id_of(name: str) -> bytes:
+    """Return the id that a request has for a topic: zeros if it can only name it."""
+    return IDS.get(name, bytes(16))
 
 
 class Rights:

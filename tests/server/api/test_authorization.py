@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from coordinator.core.consumer_group.describe import refused as consumer_group_refused
+from coordinator.core.consumer_group.heartbeat import refused as heartbeat_refused
 from coordinator.server.api.authorization.table import CHECKS, UNGUARDED
 from coordinator.server.api.table import HANDLERS
 from protocol.api_keys import ApiKey
+from protocol.error_codes import ErrorCode
 from protocol.messages import alter_client_quotas as acq
 from protocol.messages import alter_configs as ac
 from protocol.messages import alter_user_scram_credentials as alter_scram
@@ -31,6 +34,8 @@ from protocol.messages import offset_commit as oc
 from protocol.messages import offset_delete as od
 from protocol.messages import offset_fetch as of
 from protocol.messages import offset_for_leader_epoch as le
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
+from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from protocol.messages.describe_client_quotas import DescribeClientQuotasRequest, DescribeClientQuotasResponse
 from protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from protocol.messages.describe_owners import DescribeOwnersRequest, DescribeOwnersResponse
@@ -45,7 +50,7 @@ from protocol.messages.list_group_figures import ListGroupFiguresRequest, ListGr
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from protocol.primitives import ZERO_UUID
-from tests.server.api.authorization_kit import TOPIC_IDS, UNKNOWN_ID, Everything, Rights, answered, ask, received
+from tests.server.api.authorization_kit import TOPIC_IDS, Everything, Rights, answered, ask, id_of, received
 
 TOPIC, GROUP, CLUSTER, TXN = 29, 30, 31, 53  # codes of the errors ..._AUTHORIZATION_FAILED
 YES_ID, NO_ID = TOPIC_IDS["yes"], TOPIC_IDS["no"]
@@ -77,14 +82,24 @@ def whole(request: Any, right: str, refused: Any) -> Case:
 
 def commit_topics(*names: str) -> list[Any]:
     part = oc.OffsetCommitRequestPartition(0, committed_offset=5, committed_metadata="")
-    return [oc.OffsetCommitRequestTopic(name=name, partitions=[part]) for name in names]
+    return [oc.OffsetCommitRequestTopic(name, id_of(name), partitions=[part]) for name in names]
 
 
 def committed(**errors: int) -> list[Any]:
     return [
-        oc.OffsetCommitResponseTopic(name=name, partitions=[oc.OffsetCommitResponsePartition(0, error)])
+        oc.OffsetCommitResponseTopic(name, id_of(name), [oc.OffsetCommitResponsePartition(0, error)])
         for name, error in errors.items()
     ]
+
+
+def described_consumer_groups(**errors: int) -> ConsumerGroupDescribeResponse:
+    message = "Group authorization failed."
+    return ConsumerGroupDescribeResponse(
+        groups=[
+            consumer_group_refused(group_id, ErrorCode(error), message if error else None)
+            for group_id, error in errors.items()
+        ]
+    )
 
 
 def fetch_offsets(version: int, **topics: tuple[str, ...] | None) -> Any:
@@ -94,7 +109,7 @@ def fetch_offsets(version: int, **topics: tuple[str, ...] | None) -> Any:
                 group_id=group,
                 topics=None
                 if names is None
-                else [of.OffsetFetchRequestTopics(n, partition_indexes=[0]) for n in names],
+                else [of.OffsetFetchRequestTopics(n, id_of(n), partition_indexes=[0]) for n in names],
             )
             for group, names in topics.items()
         ]
@@ -109,8 +124,9 @@ def offsets_of(group: str, error: int = 0, **errors: int) -> Any:
         group_id=group,
         topics=[
             of.OffsetFetchResponseTopics(
-                name=name,
-                partitions=[of.OffsetFetchResponsePartitions(0, -1 if code else 7, metadata="", error_code=code)],
+                name,
+                id_of(name),
+                [of.OffsetFetchResponsePartitions(0, -1 if code else 7, metadata="", error_code=code)],
             )
             for name, code in errors.items()
         ],
@@ -163,9 +179,7 @@ def find(version: int, *keys: str, kind: int = 0) -> Any:
 
 
 def produce_to(*names: str, acks: int = 1, txn: str | None = None, records: bytes = b"") -> Any:
-    topics = [
-        produce.TopicProduceData(name, partition_data=[produce.PartitionProduceData(0, records)]) for name in names
-    ]
+    topics = [produce.TopicProduceData(name, id_of(name), [produce.PartitionProduceData(0, records)]) for name in names]
     return produce.ProduceRequest(transactional_id=txn, acks=acks, timeout_ms=9, topic_data=topics)
 
 
@@ -173,19 +187,16 @@ def produced(**errors: int) -> Any:
     return produce.ProduceResponse(
         responses=[
             produce.TopicProduceResponse(
-                name, partition_responses=[produce.PartitionProduceResponse(0, error, -1 if error else 3)]
+                name, id_of(name), [produce.PartitionProduceResponse(0, error, -1 if error else 3)]
             )
             for name, error in errors.items()
         ]
     )
 
 
-FETCHED_IDS = {**TOPIC_IDS, "unknown": UNKNOWN_ID}
-
-
 def fetch_from(version: int, *names: str, **about: Any) -> Any:
     part = fetch.FetchPartition(partition=0, fetch_offset=1, partition_max_bytes=9)
-    topics = [fetch.FetchTopic(topic=name, topic_id=FETCHED_IDS[name], partitions=[part]) for name in names]
+    topics = [fetch.FetchTopic(topic=name, topic_id=id_of(name), partitions=[part]) for name in names]
     return fetch.FetchRequest(max_wait_ms=1, min_bytes=1, topics=topics, **about)
 
 
@@ -194,7 +205,7 @@ def fetched(**errors: int) -> Any:
         responses=[
             fetch.FetchableTopicResponse(
                 topic=name,
-                topic_id=FETCHED_IDS[name],
+                topic_id=id_of(name),
                 partitions=[fetch.PartitionData(0, error, high_watermark=-1 if error else 4, records=b"")],
             )
             for name, error in errors.items()
@@ -254,7 +265,7 @@ def topic_metadata(*topics: tuple[str | None, int], **about: Any) -> Any:
         cluster_id="cluster",
         controller_id=1,
         topics=[
-            metadata.MetadataResponseTopic(error, name, ZERO_UUID if error else FETCHED_IDS.get(name or "", ZERO_UUID))
+            metadata.MetadataResponseTopic(error, name, ZERO_UUID if error else id_of(name or ""))
             for name, error in topics
         ],
         **about,
@@ -414,6 +425,21 @@ CASES = {
     ApiKey.SYNC_GROUP: whole(SYNCED, "READ group g", SyncGroupResponse(error_code=GROUP)),
     ApiKey.HEARTBEAT: whole(HeartbeatRequest("g", 1, "m"), "READ group g", HeartbeatResponse(error_code=GROUP)),
     ApiKey.LEAVE_GROUP: whole(LeaveGroupRequest("g", "m"), "READ group g", LeaveGroupResponse(error_code=GROUP)),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: whole(
+        ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=1),
+        "READ group g",
+        heartbeat_refused(ErrorCode.GROUP_AUTHORIZATION_FAILED, "Group authorization failed."),
+    ),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: Case(
+        lambda _: ConsumerGroupDescribeRequest(group_ids=["g", "x"]),
+        lambda _: described_consumer_groups(g=GROUP, x=GROUP),
+        ("DESCRIBE group g", "READ group g"),
+        lambda _: described_consumer_groups(g=0),
+        lambda _: ConsumerGroupDescribeRequest(group_ids=["g"]),
+        lambda _: ConsumerGroupDescribeResponse(
+            groups=[*described_consumer_groups(x=GROUP).groups, *described_consumer_groups(g=0).groups]
+        ),
+    ),
     ApiKey.DESCRIBE_GROUPS: Case(
         lambda v: groups.DescribeGroupsRequest(["g", "x", "g"], include_authorized_operations=v >= 3),
         lambda _: groups.DescribeGroupsResponse(

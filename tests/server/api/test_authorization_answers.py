@@ -29,9 +29,19 @@ from protocol.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-from tests.server.api.authorization_kit import Rights, ask
+from protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+from tests.server.api.authorization_kit import TOPIC_IDS, UNKNOWN_ID, Rights, ask
 
-REFUSED, UNKNOWN = 29, 3
+YES, NO = TOPIC_IDS["yes"], TOPIC_IDS["no"]
+REFUSED, UNKNOWN, UNKNOWN_TOPIC_ID = 29, 3, 100
 TOPICS = (("gone", (0,)), ("no", (1,)), ("yes", (0, 9)), ("no", (2,)), ("yes", (1,)))  # 9 does not exist
 
 
@@ -89,6 +99,61 @@ def test_refused_and_unknown_partitions_keep_their_order_and_a_topic_has_one_ent
         ("gone", [(0, UNKNOWN)]),
         ("no", [(1, REFUSED), (2, REFUSED)]),
         ("yes", [(9, UNKNOWN), (0, 0), (1, 0)]),
+    ]
+
+
+def test_refused_and_unknown_ids_keep_their_order() -> None:
+    asked = OffsetCommitRequest(
+        "g",
+        topics=[
+            OffsetCommitRequestTopic(topic_id=topic_id, partitions=[OffsetCommitRequestPartition(index)])
+            for index, topic_id in enumerate((YES, NO, UNKNOWN_ID, YES, NO))
+        ],
+    )
+    for topic in asked.topics:
+        topic.partitions[0].committed_metadata = ""
+
+    def serve(kept: Any) -> Any:
+        assert [topic.topic_id for topic in kept.topics] == [YES, UNKNOWN_ID, YES]
+        parts = ((UNKNOWN_ID, 2, UNKNOWN_TOPIC_ID), (YES, 0, 0), (YES, 3, 0))
+        return OffsetCommitResponse(
+            topics=[
+                OffsetCommitResponseTopic(topic_id=topic_id, partitions=[OffsetCommitResponsePartition(index, error)])
+                for topic_id, index, error in parts
+            ]
+        )
+
+    outcome = ask(Rights("READ group g", "READ topic yes"), asked, 10, serve)
+    found = [
+        (topic.topic_id, [(part.partition_index, part.error_code) for part in topic.partitions])
+        for topic in outcome.answer.topics
+    ]
+    assert found == [
+        (NO, [(1, REFUSED), (4, REFUSED)]),
+        (UNKNOWN_ID, [(2, UNKNOWN_TOPIC_ID)]),
+        (YES, [(0, 0), (3, 0)]),
+    ]
+
+
+def test_a_fetch_of_offsets_ends_with_refused_and_unknown_ids_in_their_order() -> None:
+    topics = [OffsetFetchRequestTopics(topic_id=topic_id) for topic_id in (UNKNOWN_ID, NO, YES, UNKNOWN_ID)]
+    for index, topic in enumerate(topics):
+        topic.partition_indexes = [index]
+
+    def serve(kept: Any) -> Any:
+        assert [topic.topic_id for topic in kept.groups[0].topics] == [YES]
+        parts = [OffsetFetchResponsePartitions(2, 7, metadata="")]
+        topics = [OffsetFetchResponseTopics("yes", YES, parts)]
+        return OffsetFetchResponse(groups=[OffsetFetchResponseGroup("g", topics)])
+
+    asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=topics)])
+    outcome = ask(Rights("DESCRIBE group g", "DESCRIBE topic yes"), asked, 10, serve)
+    (group,) = outcome.answer.groups
+    assert [(topic.topic_id, topic.partitions[0].error_code) for topic in group.topics] == [
+        (YES, 0),
+        (UNKNOWN_ID, UNKNOWN_TOPIC_ID),
+        (NO, REFUSED),
+        (UNKNOWN_ID, UNKNOWN_TOPIC_ID),
     ]
 
 

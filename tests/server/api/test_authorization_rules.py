@@ -21,7 +21,16 @@ from protocol.messages import offset_fetch as of
 from protocol.messages.describe_topic_partitions import Cursor
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from tests.server.api.authorization_kit import ALICE, UNKNOWN_ID, Everything, Rights, ask, layer_of, received
+from tests.server.api.authorization_kit import (
+    ALICE,
+    UNKNOWN_ID,
+    Everything,
+    Rights,
+    answered,
+    ask,
+    layer_of,
+    received,
+)
 from tests.server.api.test_authorization import (
     CLUSTER,
     GROUP,
@@ -121,7 +130,7 @@ def test_a_group_that_is_named_twice_may_be_answered_once() -> None:
     served = of.OffsetFetchResponse(groups=[offsets_of("g", yes=0)])
     access = Rights("DESCRIBE group g", "DESCRIBE topic yes")
     answer = ask(access, of.OffsetFetchRequest(groups=asked), 8, lambda _: served).answer
-    assert answer.groups == [offsets_of("g", yes=0), offsets_of("x", GROUP)]
+    assert answer == answered(of.OffsetFetchResponse(groups=[offsets_of("g", yes=0), offsets_of("x", GROUP)]), 8)
 
 
 def test_the_group_is_looked_up_although_no_topic_may_be_deleted_from_it() -> None:
@@ -138,7 +147,7 @@ def test_the_group_is_looked_up_although_no_topic_may_be_deleted_from_it() -> No
 def test_a_transactional_batch_needs_its_transactional_id(txn: str | None, error: int) -> None:
     request = produce_to("yes", txn=txn, records=batch(producer=(1, 0, 0), is_transactional=True))
     outcome = ask(Rights("WRITE transactional_id t", "WRITE topic yes"), request, 9, lambda _: produced(yes=0))
-    assert outcome.answer == produced(yes=error)
+    assert outcome.answer == answered(produced(yes=error), 9)
 
 
 @pytest.mark.parametrize(("names", "kept"), [(("no", "yes"), ("yes",)), (("no",), None)])
@@ -348,7 +357,7 @@ def test_requests_without_rights_are_let_pass() -> None:
 
 @pytest.mark.plain("a compiled class takes no template of another type")
 def test_recognised_commits_are_let_pass() -> None:
-    let_pass(RepeatedCommit(cast(Any, None), (), b""), ApiKey.OFFSET_COMMIT)
+    let_pass(RepeatedCommit(cast(Any, None), (), b"", {}), ApiKey.OFFSET_COMMIT)
 
 
 def test_an_api_without_a_check_is_not_served() -> None:

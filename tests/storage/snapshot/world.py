@@ -14,7 +14,7 @@ from tests.compaction import oracle
 from tests.compaction.logs import LogWriter, Op, Segment, compacted
 
 DIRECTORY = Path("/data/__consumer_offsets-0")
-State = tuple[dict[str, Any], dict[str, Any], Any, int, int]
+State = tuple[dict[str, Any], dict[str, Any], Any, Any, int, int]
 
 
 class World:
@@ -86,7 +86,7 @@ class World:
 
 
 def state_of(loaded: Loaded, *, with_ghosts: bool = True) -> State:
-    """Return everything that was loaded: groups and their records, offsets, pending offsets, counts.
+    """Return everything that was loaded: groups and their records, offsets, pending offsets, KIP-848 records, counts.
 
     Ghosts are groups of which the log only shows that they once had an offset: they are listed as Empty and have no
     offsets. Compaction drops them, and also whether a group was deleted before its present offsets, which decides
@@ -103,4 +103,5 @@ def state_of(loaded: Loaded, *, with_ghosts: bool = True) -> State:
     }
     assert len({found.group_id for found in loaded.found}) == len(loaded.found), "each group once"
     assert store.count == sum(len(each) for topics in offsets.values() for each in topics.values())
-    return groups, offsets, pending, loaded.replay.unknown if with_ghosts else 0, loaded.next_offset
+    consumer = (loaded.replay.consumer, loaded.replay.live)
+    return groups, offsets, pending, consumer, loaded.replay.unknown if with_ghosts else 0, loaded.next_offset

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from coordinator.core.consumer_group.describe import refused as consumer_group_refused
+from coordinator.core.consumer_group.heartbeat import refused as heartbeat_refused
 from coordinator.core.group.describe import describe_error
 from coordinator.core.group.responses import join_error, sync_error
 from coordinator.security.acl.model import CLUSTER, AclOperation, Resource, ResourceType
@@ -11,6 +13,7 @@ from coordinator.server.api.authorization.verdict import (
     CLUSTER_DENIED,
     GROUP_DENIED,
     PASS,
+    TOPIC_DENIED,
     TRANSACTIONAL_ID_DENIED,
     AnswerNow,
     Check,
@@ -24,6 +27,8 @@ from coordinator.server.api.authorization.verdict import (
 from coordinator.server.api.find_coordinator import FIRST_WITH_KEYS, GROUP
 from coordinator.server.api.sync_group import FIRST_WITH_PROTOCOL
 from protocol.error_codes import ErrorCode
+from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
+from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from protocol.messages.describe_owners import DescribeOwnersResponse
@@ -61,6 +66,10 @@ heartbeat: Final[Check] = on_group(AclOperation.READ, lambda _: HeartbeatRespons
 leave_group: Final[Check] = on_group(AclOperation.READ, lambda _: LeaveGroupResponse(error_code=REFUSED))
 explain_group: Final[Check] = on_group(AclOperation.DESCRIBE, lambda _: ExplainGroupResponse(error_code=REFUSED))
 describe_owners: Final[Check] = on_group(AclOperation.DESCRIBE, lambda _: DescribeOwnersResponse(error_code=REFUSED))
+_consumer_group_heartbeat: Final[Check] = on_group(
+    AclOperation.READ, lambda _: heartbeat_refused(REFUSED, GROUP_DENIED)
+)
+_TOPIC_IN_GROUP_DENIED: Final = "The group has described topic(s) that the client is not authorized to describe."
 _sync_group: Final[Check] = on_group(AclOperation.READ, lambda _: sync_error(REFUSED))
 
 
@@ -91,6 +100,53 @@ def describe_groups(request: DescribeGroupsRequest, _version: int, access: Acces
         response.groups = errors + response.groups
 
     return HandleInSteps(changed(request, groups=kept), amend)
+
+
+def consumer_group_heartbeat(
+    request: ConsumerGroupHeartbeatRequest, version: int, access: Access, topics: Topics
+) -> Verdict:
+    """Check ConsumerGroupHeartbeat: the group, then all topics that it names, whether they exist or not."""
+    verdict = _consumer_group_heartbeat(request, version, access, topics)
+    names = request.subscribed_topic_names
+    if (
+        verdict is PASS
+        and names
+        and len(allowed(access, AclOperation.DESCRIBE, ResourceType.TOPIC, names)) < len(set(names))
+    ):
+        return AnswerNow(heartbeat_refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, TOPIC_DENIED))
+    return verdict
+
+
+def consumer_group_describe(
+    request: ConsumerGroupDescribeRequest, _version: int, access: Access, _topics: Topics
+) -> Verdict:
+    """Check ConsumerGroupDescribe. A group with a topic that the client may not describe is refused as a whole."""
+    names = allowed(access, AclOperation.DESCRIBE, ResourceType.GROUP, request.group_ids)
+    kept, refused = split(request.group_ids, names, str)
+    errors = [consumer_group_refused(group_id, REFUSED, GROUP_DENIED) for group_id in refused]
+    if not kept:
+        return AnswerNow(ConsumerGroupDescribeResponse(groups=errors)) if errors else PASS
+
+    def amend(response: ConsumerGroupDescribeResponse) -> Iterator[None]:
+        groups = errors[:]
+        for number, group in enumerate(response.groups, 1):
+            of_group = {
+                part.topic_name
+                for member in group.members
+                for some in (member.assignment, member.target_assignment)
+                for part in some.topic_partitions
+            }
+            if len(allowed(access, AclOperation.DESCRIBE, ResourceType.TOPIC, of_group)) < len(of_group):
+                error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                group = consumer_group_refused(group.group_id, error, _TOPIC_IN_GROUP_DENIED)
+            elif request.include_authorized_operations and group.error_code == ErrorCode.NONE:
+                group.authorized_operations = access.operations(Resource(ResourceType.GROUP, group.group_id))
+            groups.append(group)
+            if number % GROUPS_PER_STEP == 0:
+                yield
+        response.groups = groups
+
+    return HandleInSteps(changed(request, group_ids=kept), amend)
 
 
 def list_groups(request: ListGroupsRequest, _version: int, access: Access, _topics: Topics) -> Verdict:

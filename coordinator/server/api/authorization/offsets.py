@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from coordinator.security.acl.model import AclOperation, Resource, ResourceType
 from coordinator.server.api.authorization.verdict import PASS, AnswerNow, Handle, Verdict, allowed, split
 from coordinator.server.api.error_responses import ERROR_RESPONSES
-from coordinator.server.api.offset_fetch import FIRST_WITH_GROUPS
+from coordinator.server.api.offset_commit import FIRST_WITH_TOPIC_IDS as COMMITS_BY_ID
+from coordinator.server.api.offset_fetch import FIRST_WITH_GROUPS, without_offsets
+from coordinator.server.api.offset_fetch import FIRST_WITH_TOPIC_IDS as FETCHES_BY_ID
+from coordinator.server.api.refused_topics import refused_first
+from coordinator.server.api.topic_ids import id_of
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.offset_commit import (
@@ -28,7 +32,6 @@ from protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
-    OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
 from protocol.schema import changed
@@ -40,26 +43,51 @@ if TYPE_CHECKING:
     from coordinator.security.acl.access import Access
 
 _TOPIC_REFUSED: Final = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-_UNKNOWN: Final = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 _name_of: Final = attrgetter("name")
 
 
-def offset_commit(request: OffsetCommitRequest, _version: int, access: Access, _topics: Topics) -> Verdict:
-    """Check OffsetCommit. Refused topics come first in the answer, with those that do not exist."""
+def offset_commit(request: OffsetCommitRequest, version: int, access: Access, topics: Topics) -> Verdict:
+    """Check OffsetCommit. Refused topics come first in the answer, with those that do not exist.
+
+    The handler refuses ids that are not known.
+    """
     if not access.may(AclOperation.READ, Resource(ResourceType.GROUP, request.group_id)):
         refuse = ERROR_RESPONSES[ApiKey.OFFSET_COMMIT]
         return AnswerNow(refuse(request, ErrorCode.GROUP_AUTHORIZATION_FAILED))
-    names = allowed(access, AclOperation.READ, ResourceType.TOPIC, map(_name_of, request.topics))
-    kept, refused = split(request.topics, names, _name_of)
+    is_by_id = version >= COMMITS_BY_ID
+    key_of, name_of = _ways(topics, is_by_id=is_by_id)
+    asked = [(key_of(topic), name_of(topic)) for topic in request.topics]
+    names = allowed(access, AclOperation.READ, ResourceType.TOPIC, [name for _, name in asked if name is not None])
+    refused = {key for key, name in asked if name is not None and name not in names}
     if not refused:
         return PASS
 
     def amend(response: OffsetCommitResponse) -> OffsetCommitResponse:
-        parts = _with_refused(request.topics, names, response.topics, OffsetCommitResponsePartition)
-        response.topics = [OffsetCommitResponseTopic(name=name, partitions=some) for name, some in parts.items()]
+        parts = refused_first(
+            request.topics,
+            response.topics,
+            key_of,
+            lambda topic: _TOPIC_REFUSED if key_of(topic) in refused else 0,
+            OffsetCommitResponsePartition,
+        )
+        field = "topic_id" if is_by_id else "name"
+        response.topics = [OffsetCommitResponseTopic(**{field: key}, partitions=some) for key, some in parts.items()]
         return response
 
+    kept = [topic for topic in request.topics if key_of(topic) not in refused]
     return Handle(changed(request, topics=kept), amend) if kept else AnswerNow(amend(OffsetCommitResponse()))
+
+
+def _ways(topics: Topics, *, is_by_id: bool) -> tuple[Callable[[Any], Any], Callable[[Any], str | None]]:
+    """Return the functions from a topic of a request to what names it, and to its name; None if its id is unknown."""
+    if not is_by_id:
+        return _name_of, _name_of
+
+    def name_of(topic: Any) -> str | None:
+        found = topics.catalogue.by_id(topic.topic_id)
+        return None if found is None else found.name
+
+    return id_of, name_of
 
 
 def offset_delete(request: OffsetDeleteRequest, _version: int, access: Access, _topics: Topics) -> Verdict:
@@ -73,41 +101,17 @@ def offset_delete(request: OffsetDeleteRequest, _version: int, access: Access, _
 
     def amend(response: OffsetDeleteResponse) -> OffsetDeleteResponse:
         if response.error_code == ErrorCode.NONE:
-            parts = _with_refused(request.topics, names, response.topics, OffsetDeleteResponsePartition)
+            parts = refused_first(
+                request.topics,
+                response.topics,
+                _name_of,
+                lambda topic: 0 if topic.name in names else _TOPIC_REFUSED,
+                OffsetDeleteResponsePartition,
+            )
             response.topics = [OffsetDeleteResponseTopic(name=name, partitions=some) for name, some in parts.items()]
         return response
 
     return Handle(changed(request, topics=kept), amend)
-
-
-def _with_refused(
-    asked: list[Any], names: set[str], answered: list[Any], partition: Callable[[int, int], Any]
-) -> dict[str, list[Any]]:
-    """Return the partitions by topic: those refused or unknown as they were asked for, then those of the handler.
-
-    `names` are allowed. A topic has one entry, even if it was named twice (OffsetCommitResponse.Builder).
-    """
-    unknown = {
-        (topic.name, each.partition_index)
-        for topic in answered
-        for each in topic.partitions
-        if each.error_code == _UNKNOWN
-    }
-    without_partitions = {topic.name for topic in answered if not topic.partitions}
-    parts = dict[str, list[Any]]()
-    for topic in asked:
-        indexes = [each.partition_index for each in topic.partitions]
-        if topic.name not in names:
-            parts.setdefault(topic.name, []).extend(partition(index, _TOPIC_REFUSED) for index in indexes)
-            continue
-        missing = [partition(index, _UNKNOWN) for index in indexes if (topic.name, index) in unknown]
-        if missing or topic.name in without_partitions:
-            parts.setdefault(topic.name, []).extend(missing)
-    for topic in answered:
-        served = [each for each in topic.partitions if each.error_code != _UNKNOWN]
-        if served:
-            parts.setdefault(topic.name, []).extend(served)
-    return parts
 
 
 class _Part(NamedTuple):
@@ -119,27 +123,29 @@ class _Part(NamedTuple):
     refused: list[OffsetFetchResponseTopics]
 
 
-def offset_fetch(request: OffsetFetchRequest, version: int, access: Access, _topics: Topics) -> Verdict:
-    """Check OffsetFetch. Refused groups keep their place, and refused topics come last in their group.
+def offset_fetch(request: OffsetFetchRequest, version: int, access: Access, topics: Topics) -> Verdict:
+    """Check OffsetFetch. Refused groups keep their place; refused topics and unknown ids come last in their group.
 
     A request for all topics leaves out those that may not be described.
     """
     asked: list[Any] = [request] if version < FIRST_WITH_GROUPS else request.groups
+    _, name_of = _ways(topics, is_by_id=version >= FETCHES_BY_ID)
     parts, kept = list[_Part](), list[Any]()
     for group in asked:
         if not access.may(AclOperation.DESCRIBE, Resource(ResourceType.GROUP, group.group_id)):
             error = ErrorCode.GROUP_AUTHORIZATION_FAILED
-            topics = _errors(group.topics or (), error)
-            refusal = OffsetFetchResponseGroup(group_id=group.group_id, topics=topics, error_code=error)
+            errors = without_offsets(group.topics or (), error)
+            refusal = OffsetFetchResponseGroup(group_id=group.group_id, topics=errors, error_code=error)
             parts.append(_Part(group.group_id, refusal, False, []))
         elif group.topics is None:
             parts.append(_Part(group.group_id, None, True, []))
             kept.append(group)
         else:
-            names = _describable(access, group.topics)
-            some, refused = split(group.topics, names, _name_of)
-            parts.append(_Part(group.group_id, None, False, _errors(refused, ErrorCode.TOPIC_AUTHORIZATION_FAILED)))
-            kept.append(changed(group, topics=some) if refused else group)
+            named = [(topic, name_of(topic)) for topic in group.topics]
+            names = _describable(access, [name for _, name in named if name is not None])
+            some = [topic for topic, name in named if name in names]
+            parts.append(_Part(group.group_id, None, False, _errors(named, names)))
+            kept.append(changed(group, topics=some) if len(some) < len(named) else group)
     if not any(part.error or part.is_all or part.refused for part in parts):
         return PASS
     if not kept:
@@ -161,24 +167,22 @@ def offset_fetch(request: OffsetFetchRequest, version: int, access: Access, _top
 
 def _complete(group: OffsetFetchResponseGroup, part: _Part, access: Access) -> OffsetFetchResponseGroup:
     if group.error_code == ErrorCode.NONE and part.is_all:
-        group.topics = split(group.topics, _describable(access, group.topics), _name_of)[0]
+        names = _describable(access, map(_name_of, group.topics))
+        group.topics = [topic for topic in group.topics if topic.name in names]
     elif group.error_code == ErrorCode.NONE:
         group.topics = group.topics + part.refused
     return group
 
 
-def _describable(access: Access, topics: Iterable[Any]) -> set[str]:
-    return allowed(access, AclOperation.DESCRIBE, ResourceType.TOPIC, map(_name_of, topics))
+def _describable(access: Access, names: Iterable[str]) -> set[str]:
+    return allowed(access, AclOperation.DESCRIBE, ResourceType.TOPIC, names)
 
 
-def _errors(topics: Iterable[Any], error: ErrorCode) -> list[OffsetFetchResponseTopics]:
-    return [
-        OffsetFetchResponseTopics(
-            name=topic.name,
-            partitions=[
-                OffsetFetchResponsePartitions(partition_index=index, committed_offset=-1, metadata="", error_code=error)
-                for index in topic.partition_indexes
-            ],
-        )
-        for topic in topics
-    ]
+def _errors(named: Iterable[tuple[Any, str | None]], names: set[str]) -> list[OffsetFetchResponseTopics]:
+    """Return the errors of topics that may not be described, and of those without a name, whose ids are unknown."""
+    errors = list[OffsetFetchResponseTopics]()
+    for topic, name in named:
+        if name not in names:
+            error = ErrorCode.UNKNOWN_TOPIC_ID if name is None else ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            errors += without_offsets([topic], error)
+    return errors

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from coordinator.security.acl.model import CLUSTER, AclOperation, Resource, ResourceType
 from coordinator.server.api.authorization.verdict import PASS, AnswerNow, Handle, Verdict, allowed, split
 from coordinator.server.api.error_responses import ERROR_RESPONSES
+from coordinator.server.api.produce import IDS_SINCE as PRODUCE_BY_ID
+from coordinator.server.api.topic_ids import id_of
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_records import (
@@ -29,9 +31,12 @@ from protocol.messages.produce import ProduceRequest, ProduceResponse
 from protocol.schema import changed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from coordinator.core.topics.topics import Topics
     from coordinator.security.acl.access import Access
 
+T = TypeVar("T")
 REFUSED: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 _FETCH_BY_ID: Final = 13
 _FETCH_WITH_REPLICA_STATE: Final = 15
@@ -43,15 +48,21 @@ _name_of: Final = attrgetter("name")
 _topic_of: Final = attrgetter("topic")
 
 
-def produce(request: ProduceRequest, _version: int, access: Access, _topics: Topics) -> Verdict:
-    """Check Produce. Refused topics come last in the answer; a refusal without an answer closes the connection."""
+def produce(request: ProduceRequest, version: int, access: Access, topics: Topics) -> Verdict:
+    """Check Produce. Refused topics come last in the answer; a refusal without an answer closes the connection.
+
+    The handler refuses unknown ids.
+    """
     if any(_is_transactional(each.records) for topic in request.topic_data for each in topic.partition_data) and (
         request.transactional_id is None
         or not access.may(AclOperation.WRITE, Resource(ResourceType.TRANSACTIONAL_ID, request.transactional_id))
     ):
         return _refused_produce(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    names = allowed(access, AclOperation.WRITE, ResourceType.TOPIC, map(_name_of, request.topic_data))
-    kept, refused = split(request.topic_data, names, _name_of)
+    if version < PRODUCE_BY_ID:
+        names = allowed(access, AclOperation.WRITE, ResourceType.TOPIC, map(_name_of, request.topic_data))
+        kept, refused = split(request.topic_data, names, _name_of)
+    else:
+        kept, refused = _split_by_id(request.topic_data, AclOperation.WRITE, access, topics)
     if not refused:
         return PASS
     errors = _refused_produce(changed(request, topic_data=refused), REFUSED)
@@ -95,17 +106,7 @@ def fetch(request: FetchRequest, version: int, access: Access, topics: Topics) -
         names = allowed(access, AclOperation.READ, ResourceType.TOPIC, map(_topic_of, known))
         kept, refused = split(known, names, _topic_of)
     else:
-        catalogue = topics.catalogue
-        named = {
-            each.topic_id: topic.name
-            for each in request.topics
-            if (topic := catalogue.by_id(each.topic_id)) is not None
-        }
-        asked = (named[each.topic_id] for each in request.topics if each.topic_id in named)
-        names = allowed(access, AclOperation.READ, ResourceType.TOPIC, asked)
-        unreadable = {topic_id for topic_id, name in named.items() if name not in names}
-        kept = [each for each in request.topics if each.topic_id not in unreadable]
-        refused = [each for each in request.topics if each.topic_id in unreadable]
+        kept, refused = _split_by_id(request.topics, AclOperation.READ, access, topics)
     if not refused:
         return PASS
     errors = [_refused_fetch(topic) for topic in refused]
@@ -118,6 +119,20 @@ def fetch(request: FetchRequest, version: int, access: Access, topics: Topics) -
         return response
 
     return Handle(changed(request, topics=kept), amend)
+
+
+def _split_by_id(
+    asked: Sequence[T], operation: AclOperation, access: Access, topics: Topics
+) -> tuple[list[T], list[T]]:
+    """Return the topics on which the operation is allowed or whose ids are unknown, and the others."""
+    ids = list(map(id_of, asked))
+    named = {topic_id: topic.name for topic_id in ids if (topic := topics.catalogue.by_id(topic_id)) is not None}
+    names = allowed(access, operation, ResourceType.TOPIC, (named[each] for each in ids if each in named))
+    refused = {topic_id for topic_id, name in named.items() if name not in names}
+    return (
+        [each for each, topic_id in zip(asked, ids, strict=True) if topic_id not in refused],
+        [each for each, topic_id in zip(asked, ids, strict=True) if topic_id in refused],
+    )
 
 
 def _refused_fetch(topic: FetchTopic) -> FetchableTopicResponse:

@@ -28,6 +28,8 @@ CHECKS: Final[Mapping[int, Check]] = MappingProxyType(
         ApiKey.SYNC_GROUP: groups.sync_group,
         ApiKey.DESCRIBE_GROUPS: groups.describe_groups,
         ApiKey.LIST_GROUPS: groups.list_groups,
+        ApiKey.CONSUMER_GROUP_HEARTBEAT: groups.consumer_group_heartbeat,
+        ApiKey.CONSUMER_GROUP_DESCRIBE: groups.consumer_group_describe,
         ApiKey.CREATE_TOPICS: topics.create_topics,
         ApiKey.DELETE_TOPICS: topics.delete_topics,
         ApiKey.DELETE_RECORDS: records.delete_records,

@@ -1,0 +1,68 @@
+"""Members that leave, are away for a while, or are removed. Source: Kafka's `consumerGroupLeave` and `...FenceMember`.
+
+The target is not computed when a member goes: the group is Assigning until the next heartbeat of any member.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from coordinator.core.consumer_group.assignors.assignment import NOTHING_ASSIGNED
+from coordinator.core.consumer_group.change import ConsumerGroupChange
+from coordinator.core.consumer_group.errors import GroupError
+from coordinator.core.consumer_group.member import NO_EPOCHS, STATIC_LEAVE_EPOCH
+from coordinator.core.consumer_group.subscription import hash_of_topics
+from protocol.error_codes import ErrorCode
+
+NO_TIMESTAMP: Final = 0
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coordinator.core.consumer_group.group import ConsumerGroup
+    from coordinator.core.consumer_group.topics import TopicsImage
+    from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+
+def leaving_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> str:
+    """Return the id of the member that a heartbeat with epoch -1 or -2 is of. Raises GroupError."""
+    member_id, instance_id = request.member_id, request.instance_id
+    if instance_id is None:
+        if member_id not in group.members:
+            raise GroupError(
+                ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}."
+            )
+        return member_id
+    owner = group.static_members.get(instance_id)
+    if owner is None:
+        raise GroupError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+    if owner != member_id:
+        raise GroupError(
+            ErrorCode.FENCED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} was fenced by member {owner}.",
+        )
+    return owner
+
+
+def pause(change: ConsumerGroupChange, member_id: str) -> None:
+    """Mark a static member as away. It keeps what it is assigned, and its session runs on."""
+    member = change.group.members[member_id]._replace(
+        epoch=STATIC_LEAVE_EPOCH, pending=NOTHING_ASSIGNED, pending_epochs=NO_EPOCHS
+    )
+    change.put(member)
+    change.write_current(member)
+
+
+def remove(change: ConsumerGroupChange, member_ids: Sequence[str], topics: TopicsImage) -> None:
+    """Remove members, with what only they used, and raise the group epoch."""
+    group = change.group
+    regexes = {group.members[member_id].regex for member_id in member_ids} - {""}
+    for member_id in member_ids:
+        change.remove_member(member_id)
+    for regex in sorted(regexes):
+        if regex not in group.regex_counts:
+            change.drop_regex(regex)
+    change.set_epoch(group.epoch + 1, hash_of_topics(group, topics))
+    group.seen_topics_version = topics.version
+    if not group.members:
+        change.set_assignment_epoch(group.epoch, NO_TIMESTAMP)  # there is nothing to compute

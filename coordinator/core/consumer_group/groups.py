@@ -1,0 +1,287 @@
+"""All KIP-848 groups of a node: requests in, effects out, and the timers of members.
+
+This is the part of `GroupCoordinator` that serves ConsumerGroupHeartbeat. A request finds its group here, or makes it;
+what it changes is in heartbeat.py and departure.py, and each event ends with one append and the answer behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from coordinator.core.consumer_group.append import ConsumerGroupAppend
+from coordinator.core.consumer_group.change import ConsumerGroupChange
+from coordinator.core.consumer_group.departure import leaving_member, pause, remove
+from coordinator.core.consumer_group.describe import describe_consumer_groups
+from coordinator.core.consumer_group.errors import GroupError
+from coordinator.core.consumer_group.group import ConsumerGroup
+from coordinator.core.consumer_group.heartbeat import beat, is_plain, refused, success
+from coordinator.core.consumer_group.interval import heartbeat_interval_ms
+from coordinator.core.consumer_group.member import STATIC_LEAVE_EPOCH, UNREVOKED
+from coordinator.core.consumer_group.restore import restored
+from coordinator.core.consumer_group.session import MemberSession, session_timeout_ms
+from coordinator.core.consumer_group.subscription import Resolved, resolve, wants_resolution
+from coordinator.core.consumer_group.target import (
+    ASSIGNED_AT_ONCE,
+    size_of,
+    update_target,
+    update_target_in_slices,
+)
+from coordinator.core.consumer_group.undo import CREATION, FORGOTTEN, Inverse
+from coordinator.core.consumer_group.validation import check_request
+from coordinator.core.group.state import EMPTY
+from protocol.error_codes import ErrorCode
+from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable
+
+    from coordinator.core.consumer_group.assignors.interface import ConsumerGroupPartitionAssignor
+    from coordinator.core.consumer_group.heartbeat import HeartbeatOutcome
+    from coordinator.core.consumer_group.stored import StoredGroup
+    from coordinator.core.consumer_group.topics import TopicsImage
+    from coordinator.core.context import Context
+    from coordinator.core.effects import Ticket
+    from coordinator.core.registry import GroupRegistry
+    from coordinator.core.shard import Shard
+    from coordinator.core.timers import GroupTimers
+    from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, DescribedGroup
+
+NOT_ENABLED: Final = "The consumer protocol is off here (group.coordinator.rebalance.protocols, topics.storage)."
+RETRY_FENCING_MS: Final = 500  # if the append of a removal has failed
+
+
+class ConsumerGroupHeartbeat(NamedTuple):
+    """A request, and whether its version lets the client make its member id (v1+)."""
+
+    request: ConsumerGroupHeartbeatRequest
+    needs_member_id: bool
+
+
+class ConsumerGroups:
+    """The KIP-848 groups of one node."""
+
+    def __init__(
+        self,
+        registry: GroupRegistry,
+        timers: GroupTimers,
+        topics: TopicsImage,
+        assignors: Mapping[str, ConsumerGroupPartitionAssignor],
+        *,
+        is_enabled: bool,
+    ) -> None:
+        self._registry = registry
+        self._timers = timers
+        self.topics = topics
+        self.assignors = assignors
+        self.names = tuple(assignors)
+        self._is_enabled = is_enabled
+
+    # -- ConsumerGroupHeartbeat ----------------------------------------------------------------------------------
+
+    def heartbeat(self, command: ConsumerGroupHeartbeat, ticket: Ticket, context: Context) -> None:
+        """Handle a ConsumerGroupHeartbeat of any epoch."""
+        request = command.request
+        group = self._registry.consumer_groups.get(request.group_id)
+        if group is not None and is_plain(group, request, ticket, self.topics.version) and not group.is_dead:
+            session = self._renew(group, request.member_id, ticket, context)
+            member = group.members[request.member_id]
+            response = ConsumerGroupHeartbeatResponse(
+                error_code=0,
+                member_id=member.member_id,
+                member_epoch=member.epoch,
+                heartbeat_interval_ms=heartbeat_interval_ms(group, member, session, context),
+            )
+            self._answer(group, ticket, response, context)
+            return
+        try:
+            if not self._is_enabled:
+                raise GroupError(ErrorCode.UNSUPPORTED_VERSION, NOT_ENABLED)
+            if self._registry.is_down:
+                raise GroupError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            check_request(request, self.names, needs_member_id=command.needs_member_id)
+            error = self._registry.refusal(request.group_id)
+            if error is not ErrorCode.NONE:
+                raise GroupError(error)
+            if request.member_epoch < 0:
+                self._leave(request, ticket, context)
+            else:
+                self._beat(request, ticket, context)
+        except GroupError as refusal:
+            context.reply(ticket, refused(refusal.error, refusal.message))
+
+    def _beat(self, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, context: Context) -> None:
+        change = self._change_of(request, context)
+        group = change.group
+        member_id = request.member_id or context.new_member_uuid()
+        try:
+            outcome = beat(self, change, request, member_id, ticket, context)
+        except BaseException:
+            change.roll_back()
+            raise
+        if group.shard.consumer_groups.get(group.group_id) is not group:
+            group.shard.add_consumer_group(group)
+            change.inverses.insert(0, Inverse(CREATION, "", None))
+        session = self._renew(group, member_id, ticket, context)
+        self._time_revocation(session, outcome, context)
+        response = success(request, outcome, heartbeat_interval_ms(group, outcome.member, session, context))
+        self._finish(change, ticket, response, context)
+
+    def _change_of(self, request: ConsumerGroupHeartbeatRequest, context: Context) -> ConsumerGroupChange:
+        """Return a change of the group of a heartbeat, which is a new one if a client joins the first time."""
+        group_id = request.group_id
+        group = self._registry.consumer_groups.get(group_id)
+        if group is not None:
+            if group.is_dead:
+                raise GroupError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            return ConsumerGroupChange(group)
+        not_found = GroupError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
+        if request.member_epoch != 0:
+            raise not_found
+        classic = self._registry.groups.get(group_id)
+        if classic is None and self._registry.group_count >= context.config.max_groups:
+            context.counters.refused_groups += 1
+            raise GroupError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if classic is not None and classic.is_dead:
+            raise GroupError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if classic is not None and classic.state is not EMPTY:
+            raise not_found
+        change = ConsumerGroupChange(ConsumerGroup(group_id, self._registry.shard_of(group_id), context.wall_ms))
+        if classic is not None:
+            change.replace_classic(classic)
+        return change
+
+    def _leave(self, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, context: Context) -> None:
+        group = self._registry.consumer_groups.get(request.group_id)
+        if group is None or group.is_dead:
+            raise GroupError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {request.group_id} not found.")
+        member_id = leaving_member(group, request)
+        change = ConsumerGroupChange(group)
+        if request.member_epoch == STATIC_LEAVE_EPOCH and request.instance_id is not None:
+            pause(change, member_id)
+        else:
+            remove(change, [member_id], self.topics)
+        response = ConsumerGroupHeartbeatResponse(
+            error_code=0, member_id=request.member_id, member_epoch=request.member_epoch, heartbeat_interval_ms=0
+        )
+        self._finish(change, ticket, response, context)
+
+    def _finish(
+        self, change: ConsumerGroupChange, ticket: Ticket, response: ConsumerGroupHeartbeatResponse, context: Context
+    ) -> None:
+        """Append what the event has changed; the answer follows the append."""
+        append = change.append(context)
+        if append is not None:
+            append.answer(ticket, response, refused)
+        else:
+            self._answer(change.group, ticket, response, context)
+
+    def _answer(self, group: ConsumerGroup, ticket: Ticket, response: Any, context: Context) -> None:
+        """Answer now, or behind the last append in flight: the answer must not tell of what may be undone."""
+        if group.last_append is None:
+            context.reply(ticket, response)
+        else:
+            group.last_append.answer(ticket, response, refused)
+
+    # -- other requests ------------------------------------------------------------------------------------------
+
+    def describe(self, request: ConsumerGroupDescribeRequest) -> Generator[None, None, list[DescribedGroup]]:
+        """Describe the groups of a ConsumerGroupDescribe, in steps."""
+        return describe_consumer_groups(request, self._registry, self.topics, self.names, is_enabled=self._is_enabled)
+
+    def give_way(self, group_id: str, context: Context) -> bool:
+        """Delete an Empty group, because a client joins by the classic protocol. Its committed offsets stay.
+
+        False if the group has members: those of the two protocols cannot be together yet.
+        """
+        group = self._registry.consumer_groups[group_id]
+        if group.members or group.is_dead:
+            return False
+        group.shard.forget_consumer_group(group)
+        append = ConsumerGroupAppend(group, [Inverse(FORGOTTEN, "", None)], [], None)
+        context.append(group, group.tombstones(), append)
+        return True
+
+    # -- steps that heartbeat.py asks for ------------------------------------------------------------------------
+
+    def update_target_if_behind(self, change: ConsumerGroupChange, context: Context, *, is_homogeneous: bool) -> None:
+        """Compute the target if the group epoch is ahead of it: now, or in slices if the group is large."""
+        group = change.group
+        if group.epoch <= group.assignment_epoch or group.is_assigning:
+            return
+        assignor = self.assignors[group.assignor_name(self.names)]
+        if size_of(group, self.topics) <= ASSIGNED_AT_ONCE:
+            update_target(change, assignor, self.topics, context, is_homogeneous=is_homogeneous)
+        else:
+            group.is_assigning = True
+            steps = update_target_in_slices(group, assignor, self.topics, context, is_homogeneous=is_homogeneous)
+            self._timers.in_background(steps, group.shard)
+
+    def resolve_if_due(self, group: ConsumerGroup, before: Resolved, context: Context, *, needs_refresh: bool) -> None:
+        """Start to resolve the regular expressions of a group if one is new, or topics were created."""
+        if wants_resolution(group, before, self.topics, context, needs_refresh=needs_refresh):
+            group.resolving = True
+            self._timers.in_background(resolve(group, self.topics, context), group.shard)
+
+    # -- timers --------------------------------------------------------------------------------------------------
+
+    def install(self, shard: Shard, stored: Iterable[StoredGroup], context: Context) -> None:
+        """Add the groups of a partition that was loaded, and start the timers of all their members."""
+        for each in stored:
+            group = restored(each, shard, context.wall_ms)
+            shard.add_consumer_group(group)
+            for member in group.members.values():
+                session = self._session(group, member.member_id)
+                session.start(session_timeout_ms(group, member.member_id, context), context)
+                if member.state == UNREVOKED:
+                    session.start_rebalance(member, context)
+
+    def _session(self, group: ConsumerGroup, member_id: str) -> MemberSession:
+        session = group.sessions.get(member_id)
+        if session is None:
+            session = group.sessions[member_id] = MemberSession(group, member_id, 0, self._expired, self._not_revoked)
+        return session
+
+    def _renew(self, group: ConsumerGroup, member_id: str, ticket: Ticket, context: Context) -> MemberSession:
+        session = self._session(group, member_id)
+        session.heard_ms = context.now_ms
+        session.software = ticket.client_software
+        session.start(session_timeout_ms(group, member_id, context), context)
+        return session
+
+    def _time_revocation(self, session: MemberSession, outcome: HeartbeatOutcome, context: Context) -> None:
+        if outcome.member is outcome.updated or outcome.member == outcome.updated:
+            return
+        if outcome.member.state == UNREVOKED:
+            session.start_rebalance(outcome.member, context)
+        else:
+            session.end_rebalance()
+
+    def _expired(self, group: ConsumerGroup, member_id: str, context: Context) -> None:
+        """Remove a member whose session has ended, also a static one that is away."""
+        if group.is_dead or member_id not in group.members:
+            return
+        context.counters.expired_sessions += 1
+        self._fence(group, member_id, context)
+
+    def _not_revoked(self, group: ConsumerGroup, member_id: str, epoch: int, context: Context) -> None:
+        """Remove a member that did not give up its partitions within its rebalance timeout."""
+        member = group.members.get(member_id)
+        if group.is_dead or member is None or member.epoch != epoch or member.state != UNREVOKED:
+            return
+        context.counters.fenced_members += 1
+        self._fence(group, member_id, context, epoch)
+
+    def _fence(self, group: ConsumerGroup, member_id: str, context: Context, epoch: int | None = None) -> None:
+        change = ConsumerGroupChange(group)
+        remove(change, [member_id], self.topics)
+        change.append(context, partial(self._fence_later, group, member_id, epoch))
+
+    def _fence_later(self, group: ConsumerGroup, member_id: str, epoch: int | None, context: Context) -> None:
+        """Try again: the append of a removal has failed."""
+        if epoch is None:
+            action: Callable[[Context], None] = partial(self._expired, group, member_id)
+        else:
+            action = partial(self._not_revoked, group, member_id, epoch)
+        self._timers.run_at(context.now_ms + RETRY_FENCING_MS, action, group.shard)

@@ -1,0 +1,273 @@
+"""ConsumerGroupHeartbeat with an epoch of 0 or more: join a group, stay in it, and take the next step.
+
+One heartbeat is one event: the member is found or made, its subscription is updated, the group epoch raised if that
+changes what there is to assign, the target computed if it is behind, and this one member reconciled. All records of it
+are one batch. Source: Kafka's `GroupMetadataManager.consumerGroupHeartbeat`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from coordinator.core.consumer_group.assignors.assignment import Assignment, assignment_of, contains
+from coordinator.core.consumer_group.change import ConsumerGroupChange
+from coordinator.core.consumer_group.errors import GroupError
+from coordinator.core.consumer_group.member import STABLE, ConsumerMember
+from coordinator.core.consumer_group.reconciliation import Facts, reconcile
+from coordinator.core.consumer_group.subscription import Resolved, bump_epoch, topic_ids_of, update_regex
+from protocol.error_codes import ErrorCode
+from protocol.messages.consumer_group_heartbeat import (
+    Assignment as WireAssignment,
+)
+from protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+
+if TYPE_CHECKING:
+    from coordinator.core.consumer_group.group import ConsumerGroup
+    from coordinator.core.consumer_group.groups import ConsumerGroups
+    from coordinator.core.context import Context
+    from coordinator.core.effects import Ticket
+    from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+NONE: Final = int(ErrorCode.NONE)
+
+
+class HeartbeatOutcome(NamedTuple):
+    """The outcome of a heartbeat."""
+
+    found: ConsumerMember  # as it was
+    updated: ConsumerMember  # with what its client told
+    member: ConsumerMember  # reconciled
+
+
+def is_plain(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, topics_version: int) -> bool:
+    """Return whether a heartbeat changes nothing but the session: most do, and need none of the steps."""
+    member = group.members.get(request.member_id)
+    return (
+        member is not None
+        and member.epoch == request.member_epoch
+        and request.member_epoch > 0
+        and member.epoch == group.assignment_epoch
+        and member.state == STABLE
+        and group.epoch == group.assignment_epoch
+        and group.seen_topics_version == topics_version
+        and request.subscribed_topic_names is None
+        and request.subscribed_topic_regex is None
+        and request.topic_partitions is None
+        and request.rebalance_timeout_ms == -1
+        and request.server_assignor is None
+        and request.rack_id is None
+        and (request.instance_id is None or request.instance_id == member.instance_id)
+        and member.client_id == ticket.client_id
+        and member.client_host == ticket.client_host
+        and member.classic is None
+        and not group.regex_counts
+    )
+
+
+def find_member(change: ConsumerGroupChange, request: ConsumerGroupHeartbeatRequest, member_id: str) -> ConsumerMember:
+    """Return the member that a heartbeat is of, a fresh one if it joins. Raises GroupError."""
+    group, is_join = change.group, request.member_epoch == 0
+    member = group.members.get(member_id)
+    instance_id = request.instance_id
+    if instance_id is None:
+        if member is None:
+            if is_join:
+                return ConsumerMember(member_id)
+            raise _unknown(group, member_id)
+        _check_epoch(member, request)
+        return member
+    owner = group.static_members.get(instance_id)
+    if is_join:
+        if owner is None:
+            return member if member is not None else ConsumerMember(member_id)
+        former = group.members[owner]
+        if former.classic is None and not former.is_away:
+            raise GroupError(
+                ErrorCode.UNRELEASED_INSTANCE_ID,
+                f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance "
+                f"id is owned by member {owner}.",
+            )
+        return _replace(change, former, member_id)
+    if owner is None:
+        raise GroupError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+    if owner != member_id:
+        raise GroupError(
+            ErrorCode.FENCED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} was fenced by member {owner}.",
+        )
+    member = group.members[owner]
+    _check_epoch(member, request)
+    return member
+
+
+def _unknown(group: ConsumerGroup, member_id: str) -> GroupError:
+    return GroupError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}.")
+
+
+def _check_epoch(member: ConsumerMember, request: ConsumerGroupHeartbeatRequest) -> None:
+    """Fence a client whose epoch is not its member's. One step behind is fine if the last answer was lost."""
+    epoch = request.member_epoch
+    if epoch in {0, member.epoch}:
+        return
+    if epoch > member.epoch:
+        raise GroupError(
+            ErrorCode.FENCED_MEMBER_EPOCH,
+            f"The consumer group member has a greater member epoch ({epoch}) than the one known by the group "
+            f"coordinator ({member.epoch}). The member must abandon all its partitions and rejoin.",
+        )
+    owned = owned_of(request)
+    if epoch != member.previous_epoch or owned is None or not contains(member.assigned, owned):
+        raise GroupError(
+            ErrorCode.FENCED_MEMBER_EPOCH,
+            f"The consumer group member has a smaller member epoch ({epoch}) than the one known by the group "
+            f"coordinator ({member.epoch}). The member must abandon all its partitions and rejoin.",
+        )
+
+
+def _replace(change: ConsumerGroupChange, former: ConsumerMember, member_id: str) -> ConsumerMember:
+    """Give the place of a static member to its next run. The group epoch stays: its assignment is the same."""
+    group = change.group
+    target = group.target_of(former.member_id)
+    change.remove_member(former.member_id)
+    member = former._replace(member_id=member_id, epoch=0, previous_epoch=0)
+    change.put(member)
+    change.write_member(member)
+    change.set_target(member_id, target)
+    change.write_current(member)
+    return member
+
+
+def updated(member: ConsumerMember, request: ConsumerGroupHeartbeatRequest, ticket: Ticket) -> ConsumerMember:
+    """Return the member with what its client tells. A field that is null is unchanged."""
+    names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
+    return member._replace(
+        instance_id=member.instance_id if request.instance_id is None else request.instance_id,
+        rack_id=member.rack_id if request.rack_id is None else request.rack_id,
+        client_id=ticket.client_id,
+        client_host=ticket.client_host,
+        topic_names=member.topic_names if names is None else frozenset(names),
+        regex=member.regex if regex is None else regex,
+        assignor=member.assignor if request.server_assignor is None else request.server_assignor,
+        rebalance_timeout_ms=member.rebalance_timeout_ms
+        if request.rebalance_timeout_ms == -1
+        else request.rebalance_timeout_ms,
+        classic=None,
+    )
+
+
+def beat(
+    groups: ConsumerGroups,
+    change: ConsumerGroupChange,
+    request: ConsumerGroupHeartbeatRequest,
+    member_id: str,
+    ticket: Ticket,
+    context: Context,
+) -> HeartbeatOutcome:
+    """Run the steps of one heartbeat. Raises GroupError; the caller rolls back then."""
+    group = change.group
+    if (
+        len(group.members) >= context.config.group_consumer_max_size
+        and member_id not in group.members
+        and request.instance_id not in group.static_members
+    ):
+        raise GroupError(
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            f"The consumer group has reached its maximum capacity of {context.config.group_consumer_max_size} members.",
+        )
+    found = find_member(change, request, member_id)
+    member = updated(found, request, ticket)
+    is_new = member_id not in group.members
+    names_changed = found.topic_names != member.topic_names
+    regex = update_regex(group, found, member)
+    assignor = group.assignor_name(groups.names)
+    resolved = Resolved.of(group)
+    was_homogeneous = group.epoch <= group.assignment_epoch or group.is_homogeneous
+    if is_new or member != found:
+        change.put(member)
+        change.write_member(member)
+    if found.regex and found.regex not in group.regex_counts:
+        change.drop_regex(found.regex)
+    groups.resolve_if_due(group, resolved, context, needs_refresh=regex.needs_refresh)
+    is_input_changed = names_changed or regex.is_resolved or group.assignor_name(groups.names) != assignor
+    has_looked = bump_epoch(change, groups.topics, context, is_changed=is_input_changed)
+    is_homogeneous = group.is_homogeneous if has_looked else was_homogeneous
+    groups.update_target_if_behind(change, context, is_homogeneous=is_homogeneous)
+    is_changed = names_changed or regex.is_changed
+    after = member
+    if is_changed or not member.is_reconciled(group.assignment_epoch):
+        after = reconcile_member(groups, change, member, owned_of(request), is_changed=is_changed)
+    return HeartbeatOutcome(found, member, after)
+
+
+def reconcile_member(
+    groups: ConsumerGroups,
+    change: ConsumerGroupChange,
+    member: ConsumerMember,
+    owned: Assignment | None,
+    *,
+    is_changed: bool,
+) -> ConsumerMember:
+    """Take the next step of a member and write it."""
+    group = change.group
+    facts = Facts(
+        target=group.target_of(member.member_id),
+        target_epoch=group.assignment_epoch,
+        owned=owned,
+        topic_ids=topic_ids_of(group.topics_of_member(member), groups.topics),
+        is_changed=is_changed,
+        holder_of=group.holder_of,
+    )
+    after = reconcile(member, facts)
+    if after != member:
+        change.put(after)
+        change.write_current(after)
+    return after
+
+
+def owned_of(request: ConsumerGroupHeartbeatRequest) -> Assignment | None:
+    """Return what the client says it owns; None if it does not say."""
+    if request.topic_partitions is None:
+        return None
+    return assignment_of((each.topic_id, each.partitions) for each in request.topic_partitions)
+
+
+def is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
+    """Return whether a client sent all its fields, as it does when it has lost an answer."""
+    return (
+        request.rebalance_timeout_ms != -1
+        and (request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None)
+        and request.topic_partitions is not None
+    )
+
+
+def success(
+    request: ConsumerGroupHeartbeatRequest, outcome: HeartbeatOutcome, interval_ms: int
+) -> ConsumerGroupHeartbeatResponse:
+    """Return the answer. It has the assignment if the client joins, asks in full, or if the assignment has changed."""
+    member = outcome.member
+    is_told = request.member_epoch == 0 or is_full(request) or member.assigned != outcome.found.assigned
+    return ConsumerGroupHeartbeatResponse(
+        error_code=NONE,
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        heartbeat_interval_ms=interval_ms,
+        assignment=to_wire(member.assigned) if is_told else None,
+    )
+
+
+def to_wire(assignment: Assignment) -> WireAssignment:
+    return WireAssignment(
+        topic_partitions=[
+            TopicPartitions(topic_id=topic_id, partitions=list(partitions))
+            for topic_id, partitions in assignment.items()
+        ]
+    )
+
+
+def refused(error: ErrorCode, message: str | None = None) -> ConsumerGroupHeartbeatResponse:
+    return ConsumerGroupHeartbeatResponse(
+        error_code=int(error), error_message=message, member_id=None, member_epoch=0, heartbeat_interval_ms=0
+    )

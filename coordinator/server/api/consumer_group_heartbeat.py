@@ -1,0 +1,37 @@
+"""ConsumerGroupHeartbeat (key 68, KIP-848), handled by `coordinator.core.consumer_group.groups`.
+
+From version 1 on the client makes its member id, and may subscribe by a regular expression.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from coordinator.core.consumer_group.groups import ConsumerGroupHeartbeat
+from coordinator.server.api.handler import Api, Section
+from protocol.api_keys import ApiKey
+
+if TYPE_CHECKING:
+    from coordinator.core.effects import Ticket
+    from coordinator.server.api.node import Node
+    from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+FIRST_WITH_MEMBER_ID: Final = 1
+
+
+def handle(node: Node, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, now_ms: int) -> None:
+    command = ConsumerGroupHeartbeat(request, ticket.version >= FIRST_WITH_MEMBER_ID)
+    node.execute(node.core.handle(command, ticket, now_ms), ticket)
+
+
+API = Api(
+    ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    0,
+    1,
+    handle,
+    max_elements=20_000,
+    waits_for_log=True,
+    is_sampled=True,
+    section=Section.GROUPS,
+    does="Members of groups of the consumer protocol (KIP-848).",
+)

@@ -1,0 +1,99 @@
+"""Groups of the consumer protocol (KIP-848) with a real client, over sockets, through a kill of the daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from tests.support.daemon import Daemon
+from tests.support.eventually import eventually
+
+pytestmark = pytest.mark.integration
+
+
+class Reader:
+    """A consumer and the partitions of `orders` that it has."""
+
+    def __init__(self, daemon: Daemon, name: str, **settings: str) -> None:
+        self.name = name
+        self.partitions: set[int] = set()
+        self.consumer = Consumer(
+            {
+                "bootstrap.servers": daemon.address,
+                "group.id": "g",
+                "group.protocol": "consumer",
+                "client.id": name,
+                "reconnect.backoff.max.ms": "200",
+                **settings,
+            }
+        )
+        self.consumer.subscribe(["orders"], on_assign=self._given, on_revoke=self._taken, on_lost=self._taken)
+
+    def _given(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self.partitions |= {each.partition for each in partitions}
+
+    def _taken(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self.partitions -= {each.partition for each in partitions}
+
+    def poll(self) -> None:
+        self.consumer.poll(0.05)
+
+
+@pytest.fixture
+def readers() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+def poll_until(readers: list[Reader], partitions: list[int], what: str) -> None:
+    """Poll all readers until each has so many partitions."""
+
+    def have() -> bool:
+        for reader in readers:
+            reader.poll()
+        return [len(reader.partitions) for reader in readers] == partitions
+
+    eventually(have, what)
+    owned = [partition for reader in readers for partition in reader.partitions]
+    assert sorted(owned) == list(range(6))
+
+
+def test_members_share_the_partitions_and_go_on_after_a_kill(tmp_path: Path, readers: ExitStack) -> None:
+    daemon = readers.enter_context(Daemon(tmp_path / "data"))
+    daemon.create_topic("orders", 6)
+    one = Reader(daemon, "one")
+    readers.callback(one.consumer.close)
+    poll_until([one], [6], "one has all partitions")
+    two = Reader(daemon, "two")
+    readers.callback(two.consumer.close)
+    poll_until([one, two], [3, 3], "both have three partitions")
+    mine = min(one.partitions)
+    one.consumer.commit(offsets=[TopicPartition("orders", mine, 7)], asynchronous=False)
+
+    epochs = described(daemon)
+    daemon.restart()
+    eventually(lambda: described(daemon) == epochs, "the group is as before the kill")
+    one.consumer.commit(offsets=[TopicPartition("orders", mine, 8)], asynchronous=False)
+    (committed,) = one.consumer.committed([TopicPartition("orders", mine)])
+    assert committed.offset == 8
+    assert [len(reader.partitions) for reader in (one, two)] == [3, 3]
+
+    two.consumer.close()
+    two.partitions.clear()
+    poll_until([one], [6], "one has all partitions again")
+
+
+def described(daemon: Daemon) -> tuple[str, list[tuple[str, list[int]]]]:
+    """Return the state of the group, and the partitions of each client."""
+    admin = AdminClient({"bootstrap.servers": daemon.address})
+    group = admin.describe_consumer_groups(["g"])["g"].result()
+    members = [
+        (member.client_id, sorted(each.partition for each in member.assignment.topic_partitions))
+        for member in group.members
+    ]
+    return group.state.name, sorted(members)
