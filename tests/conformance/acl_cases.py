@@ -260,7 +260,8 @@ def _pruned(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     found = {key: _pruned(each) for key, each in value.items() if key not in OWN}
-    if not found.get("topic_id", "$").startswith(("$", UNKNOWN_ID)):
+    is_named = found.get("topic_id", "$")[1:] in TOPICS  # a random id may begin with $
+    if not is_named and found.get("topic_id", UNKNOWN_ID) != UNKNOWN_ID:
         del found["topic_id"]  # of a topic that another request creates, or this one would
     if value.get("configs") and not value.get("error_code"):
         found["configs"] = "its own"

@@ -47,9 +47,9 @@ def _of_partitions(
 
 
 def _fetch_offsets(version: int, _user: str) -> dict[str, Any]:
-    topics = [{"name": each, "partition_indexes": [0]} for each in ("no", "yes", "no")]
+    topics: list[dict[str, Any]] = [{**_named(each), "partition_indexes": [0]} for each in ("no", "yes", "no")]
     if version < 8:
-        return {"group_id": "yes", "topics": topics}
+        return {"group_id": "yes", "topics": [{"name": each["name"], "partition_indexes": [0]} for each in topics]}
     groups = [("yes", topics), ("no", topics), ("yes-gone", topics[:1]), ("no-gone", [])]
     return {"groups": [{"group_id": group, "topics": some} for group, some in groups]}
 
@@ -88,6 +88,11 @@ def _follow(version: int, user: str) -> dict[str, Any]:
 
 def _id_of(name: str) -> str:
     return UNKNOWN_ID if name.endswith("gone") else f"${name}"
+
+
+def _named(name: str) -> dict[str, str]:
+    """Name a topic in both ways, by name and by id: a version has one of them."""
+    return {"name": name, "topic_id": _id_of(name)}
 
 
 def _metadata(*names: str, by_id: bool = False, creates: bool = False) -> Body:
@@ -175,7 +180,7 @@ _RESOURCES: Final = ((TOPIC, "no"), (TOPIC, "yes"), (TOPIC, "yes-gone"), (BROKER
 _ELECTED: Final = [{"topic": each, "partitions": [0, 1]} for each in ("yes", "no")]
 _COMMITS: Final = [
     {
-        "name": name,
+        **_named(name),
         "partitions": [{"partition_index": each, "committed_offset": 7, "committed_metadata": ""} for each in parts],
     }
     for name, parts in (
@@ -194,7 +199,7 @@ _DELETED: Final = [
 
 
 def _produce(records: str, *names: str, **more: Any) -> Body:
-    data = [{"name": each, "partition_data": [{"index": 0, "records": records}]} for each in names]
+    data = [{**_named(each), "partition_data": [{"index": 0, "records": records}]} for each in names]
     return _same(**{"acks": -1, "timeout_ms": 10_000, "topic_data": data, **more})
 
 
@@ -239,6 +244,21 @@ REQUESTS: Final = (
     Request("LeaveGroup", "LeaveGroup", _leave),
     Request("SyncGroup", "SyncGroup", _sync),
     Request("SyncGroup without a protocol", "SyncGroup", _same(group_id="yes", generation_id=1, member_id="stranger")),
+    Request(
+        "ConsumerGroupHeartbeat",
+        "ConsumerGroupHeartbeat",
+        _same(group_id="yes", member_id="stranger", member_epoch=1),
+    ),
+    Request(
+        "ConsumerGroupHeartbeat: a topic without rights",
+        "ConsumerGroupHeartbeat",
+        _same(group_id="yes", member_id="stranger", member_epoch=1, subscribed_topic_names=["yes", "no-gone"]),
+    ),
+    Request(
+        "ConsumerGroupDescribe",
+        "ConsumerGroupDescribe",
+        _same(group_ids=["no", "yes", "yes-gone", "no-gone"], include_authorized_operations=True),
+    ),
     Request("DescribeGroups", "DescribeGroups", _describe_groups, ("groups",)),
     Request("ListGroups", "ListGroups", _same(), ("groups",)),
     Request("DeleteGroups", "DeleteGroups", _same(groups_names=["no-gone", "yes-gone", "no-gone"]), ("results",)),

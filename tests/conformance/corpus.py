@@ -1,9 +1,9 @@
 """The recorded corpus: scripts, and what a real Kafka answered to each of their steps, as data.
 
-`make corpus` records it: scripts on which Kafka and we agreed at every step, so that a test can hold us to Kafka
-without a JVM. A line of a corpus file is one script: its steps, and after each of them the answers that had come by
-then and the groups that had changed. A replay waits for exactly that after each step; what comes too early, too late
-or differently is a failure that names the script and the step.
+`make corpus` records it, with `ARGS=--consumer` that of KIP-848 groups: scripts on which Kafka and we agreed at every
+step, so that a test can hold us to Kafka without a JVM. A line of a corpus file is one script: its steps, and after
+each of them the answers that had come by then and the groups that had changed. A replay waits for exactly that after
+each step; what comes too early, too late or differently is a failure that names the script and the step.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tests.conformance.consumer_generator import ConsumerGenerator
+from tests.conformance.consumer_side import ConsumerSide
 from tests.conformance.generator import Generator
 from tests.conformance.kafka import KafkaMissingError, release
 from tests.conformance.lockstep import (
@@ -31,13 +33,14 @@ from tests.conformance.lockstep import (
     InconclusiveError,
     InitialDelays,
 )
+from tests.conformance.regex_clock import RegexClock, may_resolve
 from tests.conformance.script import CAN_PARK, Script, Step, groups_of, words
 from tests.conformance.servers import pair
 from tests.conformance.shrink import paths
-from tests.conformance.side import Side
 
 FOLDER: Final = Path(__file__).parent / "corpus"
 RECORDED: Final = FOLDER / "scripts.jsonl"
+RECORDED_CONSUMER: Final = FOLDER / "consumer_scripts.jsonl"
 AT_ONCE: Final = 6
 SHORT_AMONG: Final = 160  # scripts that wait for timers are recorded among so many first ones only
 
@@ -64,7 +67,7 @@ class Replay:
     """One recording against one server."""
 
     def __init__(self, port: int, recording: Recording) -> None:
-        self._side = Side("ours", port, f"r{os.getpid()}.{next(_runs)}.")
+        self._side = ConsumerSide("ours", port, f"r{os.getpid()}.{next(_runs)}.")
         self._recording = recording
         self._answers: dict[int, Any] = {}
         self._groups: dict[str, Any] = {}
@@ -72,6 +75,7 @@ class Replay:
         self._short = False
         self._delays = InitialDelays()
         self._compared: set[int] = set()
+        self._regexes = RegexClock()
 
     async def run(self) -> str:
         """Run a recorded script and return the first difference, or None."""
@@ -90,8 +94,13 @@ class Replay:
         self._watch_time(step)
         if step.get("api") == "ListGroups":
             await self._all_listed()
+        problem = ""
         if step["op"] == "wait":
             await self._wait()
+        elif step["op"] == "topics":
+            problem = await self._side.change_topics(step, list(self._groups))
+        elif step["op"] == "converge":
+            problem = await self._side.settle_members(step["g"])
         elif step["op"] != "settle":
             await self._side.execute(index, step)
         seen = self._recording.seen[index]
@@ -101,10 +110,14 @@ class Replay:
             raise InconclusiveError
         self._groups.update(seen["groups"])
         await self._converge(index, step)
-        return self._problem()
+        if may_resolve(step, self._side):
+            problem = problem or await self._side.await_regexes()
+            await self._converge(index, step)
+        return f"it does not get to know {problem}" if problem else self._problem()
 
     def _watch_time(self, step: Step) -> None:
         """Keep the recorded pace: no step may come near the deadline of a short timer."""
+        self._regexes.watch(step)
         now = asyncio.get_running_loop().time()
         if self._armed_at is not None and now - self._armed_at > 0.75 * SHORT_MS / 1000:
             raise InconclusiveError
@@ -193,7 +206,7 @@ async def replay_all(port: int, recorded: list[Recording]) -> list[str]:
     return problems + [f"script {each.name}: this machine is too slow for its timers" for each in left]
 
 
-async def record(count: int, steps: int) -> list[dict[str, Any]]:
+async def record(count: int, steps: int, make: type[Generator] = Generator) -> list[dict[str, Any]]:
     """Scripts on which both agree at every step, nothing left to choice; by name, so that a diff stays small."""
     found: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory(prefix="corpus-") as name, pair(Path(name)) as servers:
@@ -204,13 +217,14 @@ async def record(count: int, steps: int) -> list[dict[str, Any]]:
                 seed = next(names)
                 run = servers.lockstep()
                 length = random.Random(seed).choice((steps // 2, steps, steps * 2))
-                generator = Generator(seed, length, servers.versions)
+                generator = make(seed, length, servers.versions)
                 if generator.kind == "short" and int(seed.partition("/")[2]) > SHORT_AMONG:
                     continue  # they take seconds in every replay: some will do
                 outcome = await run.run(generator.next_step)
                 clean = not (outcome.difference or outcome.inconclusive or outcome.known)
                 clean = clean and outcome.longest_delay_s < 0.4 * INITIAL_DELAY_MS / 1000  # a replay has time to spare
                 script = run.script[: len(outcome.seen)]
+                clean = clean and {"op": "pass"} not in script
                 if clean and len(script) >= 6:
                     found[seed] = {"name": seed, "script": script, "seen": outcome.seen}
 
@@ -222,20 +236,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scripts", type=int, default=360)
     parser.add_argument("--steps", type=int, default=14)
+    parser.add_argument("--consumer", action="store_true", help="scripts of KIP-848 groups")
     arguments = parser.parse_args()
+    make, file = (ConsumerGenerator, RECORDED_CONSUMER) if arguments.consumer else (Generator, RECORDED)
     try:
         version = release()
     except KafkaMissingError as error:
         print(error, file=sys.stderr)
         return 1
-    recorded = asyncio.run(record(arguments.scripts, arguments.steps))
+    recorded = asyncio.run(record(arguments.scripts, arguments.steps, make))
     FOLDER.mkdir(exist_ok=True)
-    with RECORDED.open("w", encoding="utf-8") as lines:
+    with file.open("w", encoding="utf-8") as lines:
         lines.write(json.dumps({"recorded with": f"Apache Kafka {version}", "scripts": len(recorded)}) + "\n")
         for each in recorded:
             lines.write(json.dumps(each, separators=(",", ":"), ensure_ascii=True) + "\n")
     steps = sum(len(each["script"]) for each in recorded)
-    print(f"{len(recorded)} scripts, {steps} steps, {RECORDED.stat().st_size // 1024} KiB")
+    print(f"{len(recorded)} scripts, {steps} steps, {file.stat().st_size // 1024} KiB")
     return 0
 
 

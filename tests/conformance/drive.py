@@ -16,7 +16,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -115,6 +117,10 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=int(os.environ.get("STEPS") or 500), help="steps per seed")
     parser.add_argument("--script", type=Path, help="replay this script (JSON) instead")
     parser.add_argument("--acl", action="store_true", help="with users and access rules, one script at a time")
+    parser.add_argument("--consumer", action="store_true", help="scripts of KIP-848 groups alone")
+    parser.add_argument("--classic", action="store_true", help="scripts of groups of the classic protocol alone")
+    parser.add_argument("--mixed", action="store_true", help="members of both protocols in one group, too")
+    parser.add_argument("--short-sessions", action="store_true", help="of KIP-848 groups: members fall silent")
     parser.add_argument("--coverage", action="store_true", help="of coordinator/core/group by the scripts")
     parser.add_argument("--no-shrink", action="store_true")
     arguments = parser.parse_args()
@@ -128,8 +134,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="conformance-") as name:
         folder = Path(name)
         environment = measured.environment(folder / "coverage") if arguments.coverage else None
-        start = secured_pair if arguments.acl else pair
-        with start(folder, environment=environment) as servers:
+        with _servers(folder, environment, arguments) as servers:
             print(f"Apache Kafka {version} at {servers.kafka_port}, ours at {servers.our_port}", flush=True)
             if arguments.script is not None:
                 outcome = asyncio.run(servers.replay(json.loads(arguments.script.read_text())))
@@ -140,6 +145,20 @@ def main() -> int:
             print(measured.report(folder / "coverage"))
     print(closing, flush=True)
     return int(failed > 0)
+
+
+@contextmanager
+def _servers(folder: Path, environment: Mapping[str, str] | None, arguments: argparse.Namespace) -> Iterator[Pair]:
+    """Start the servers for the kind of scripts that is asked for."""
+    if arguments.acl:
+        with secured_pair(folder, environment=environment) as secured:
+            yield secured
+        return
+    is_short = arguments.short_sessions
+    with pair(folder, environment=environment, has_short_sessions=is_short) as started:
+        only = arguments.consumer or arguments.mixed or is_short
+        share = 1.0 if only else 0.0 if arguments.classic else started.share
+        yield replace(started, share=share, mixed=arguments.mixed)
 
 
 def _run_seeds(servers: Pair, seeds: list[str], arguments: argparse.Namespace) -> tuple[str, int]:

@@ -86,7 +86,10 @@ class Generator:
             return self._console_step()
         if run.time_is_short():
             return {"op": "wait"}
-        group = self._random.choice(self._groups)
+        return self._step_of(run, self._random.choice(self._groups))
+
+    def _step_of(self, run: Lockstep, group: str) -> Step:
+        """Return a step about a group of the classic protocol."""
         state = run.kafka.state(group)
         now = asyncio.get_running_loop().time()
         for name, since in self._initial.items():
@@ -404,10 +407,15 @@ class Generator:
                 if self._random.random() < 0.05:
                     each["committed_offset"] = self._random.choice((-1, -100, 2**62))
                 partitions.append(each)
-            body["topics"].append({"name": self._topic(), "partitions": partitions})
+            body["topics"].append({**self._named_topic(), "partitions": partitions})
         if self._random.random() < 0.1:
             body["retention_time_ms"] = self._random.choice((-1, 3_600_000))
         return self._send(connection, "OffsetCommit", body, at_least=at_least)
+
+    def _named_topic(self) -> dict[str, str]:
+        """Name a topic in both ways, by name and by id: a version has one of them."""
+        name = self._topic()
+        return {"name": name, "topic_id": f"$shared:{name}"}
 
     def _fetch(self, group: str) -> Step:
         version = self._version("OffsetFetch")
@@ -427,7 +435,7 @@ class Generator:
                 entry: dict[str, Any] = {"group_id": name, "topics": None}
                 if self._random.random() < 0.6:
                     entry["topics"] = [
-                        {"name": self._topic(), "partition_indexes": self._partitions()}
+                        {**self._named_topic(), "partition_indexes": self._partitions()}
                         for _ in range(self._random.choice((0, 1, 2)))
                     ]
                 if version >= 9 and self._random.random() < 0.2:

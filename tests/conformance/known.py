@@ -16,6 +16,7 @@ from tests.conformance.script import Script, Step
 REBALANCE_IN_PROGRESS: Final = 27
 GROUP_MAX_SIZE_REACHED: Final = 81
 UNKNOWN_MEMBER_ID: Final = 25
+UNKNOWN_SERVER_ERROR: Final = -1
 MAX_SIZE: Final = 5  # group.max.size on both servers
 ADMINISTRATION: Final = ("ListGroups", "DeleteGroups", "DescribeGroups", "OffsetDelete")
 NOT_ANSWERED: Final = "no answer"
@@ -136,7 +137,8 @@ def _protocol_named_twice(found: Disagreement) -> bool:
 
 def _group_without_a_record(found: Disagreement) -> bool:
     """A commit of which nothing is stored: Kafka keeps a group in memory for it all the same, seen sooner or later."""
-    names = set(found.step.get("body", {}).get("groups_names", ())) | set(found.step.get("body", {}).get("groups", ()))
+    body = found.step.get("body", {})
+    names = {each for each in (*body.get("groups_names", ()), *body.get("groups", ())) if isinstance(each, str)}
     for step in found.script[: found.now + 1]:
         body = step.get("body", {})
         if step.get("api") != "OffsetCommit" or isinstance(body.get("generation_id_or_member_epoch"), str):
@@ -166,6 +168,37 @@ def _static_member_of_a_full_group(found: Disagreement) -> bool:
     return not body["member_id"] and body.get("group_instance_id") in instances - {None}
 
 
+def _fetch_of_no_member(found: Disagreement) -> bool:
+    """OffsetFetch 9+ without a member id, and with a member epoch: Kafka fails on the null."""
+    if found.api != "OffsetFetch" or found.step["v"] < 9 or found.we_alone_answered:
+        return False
+    asked = {each["group_id"]: each for each in found.step["body"]["groups"]}
+    pairs = list(zip(found.kafka.get("groups", []), found.ours.get("groups", []), strict=False))
+    return len(pairs) == len(asked) and all(
+        kafka == ours
+        or (
+            kafka.get("error_code") == UNKNOWN_SERVER_ERROR
+            and ours.get("error_code") == UNKNOWN_MEMBER_ID
+            and asked[kafka["group_id"]].get("member_id") is None
+            and asked[kafka["group_id"]].get("member_epoch", -1) >= 0
+        )
+        for kafka, ours in pairs
+    )
+
+
+def _instance_id_of_a_present_member(found: Disagreement) -> bool:
+    """A member of a KIP-848 group joins again as another instance: Kafka does not find its target."""
+    body = found.trigger.get("body", {})
+    is_join = found.trigger.get("api") == "ConsumerGroupHeartbeat" and body.get("member_epoch") == 0
+    if not is_join or body.get("instance_id") is None or found.said or found.we_alone_answered:
+        return False
+    before = (found.before.get(body["group_id"].removeprefix("$")) or {}).get("consumer") or {}
+    return any(
+        each["member_id"].partition("#")[0] == body["member_id"] and each.get("instance_id") != body["instance_id"]
+        for each in before.get("members", [])
+    )
+
+
 LISTED: Final = (
     Known("C.1", _expelled_member_awaited, ends_script=True),
     Known("C.5", _replaced_request, closes=True),
@@ -175,6 +208,8 @@ LISTED: Final = (
     Known("other-coordinators", _coordinator_of_another_kind),
     Known("group-without-a-record", _group_without_a_record, ends_script=True),
     Known("static-member-of-a-full-group", _static_member_of_a_full_group, ends_script=True),
+    Known("instance-id-of-a-present-member", _instance_id_of_a_present_member, ends_script=True),
+    Known("fetch-of-no-member", _fetch_of_no_member),
     Known("protocol-named-twice", _protocol_named_twice, ends_script=True),
 )
 

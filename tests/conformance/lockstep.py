@@ -13,7 +13,7 @@ import asyncio
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -30,12 +30,39 @@ SHORT_MS: Final = 1200  # session and rebalance timeouts of the scripts that wai
 MARGIN_S: Final = 0.35
 MIN_SESSION_MS: Final = 100
 
-KAFKA_SETTINGS: Final = {
+CONSUMER_MAX_SIZE: Final = 4
+SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": str(INITIAL_DELAY_MS),
     "group.max.size": str(MAX_SIZE),
     "group.min.session.timeout.ms": str(MIN_SESSION_MS),
+    "group.consumer.max.size": str(CONSUMER_MAX_SIZE),
+    "group.consumer.session.timeout.ms": "300000",
+    "group.consumer.max.session.timeout.ms": "300000",
+    # Ours tells members that wait for partitions a shorter interval, unless another one than the default is configured.
+    "group.consumer.min.heartbeat.interval.ms": "1000",
+    "group.consumer.heartbeat.interval.ms": "4000",
 }
-OUR_OVERRIDES: Final = tuple(f"{key}={value}" for key, value in KAFKA_SETTINGS.items())
+# All members of KIP-848 groups on a server have the same session timeout, so scripts that wait for it have their own.
+SHORT_SESSIONS: Final = {
+    "group.consumer.session.timeout.ms": str(SHORT_MS),
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.heartbeat.interval.ms": "1000",
+}
+# Kafka, too, computes an assignment in the event that needs it, and resolves regular expressions in their order.
+KAFKA_SETTINGS: Final = {
+    **SETTINGS,
+    "group.consumer.assignment.interval.ms": "0",
+    "group.consumer.assignor.offload.enable": "false",
+    "group.coordinator.background.threads": "1",
+}
+
+
+def overrides(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Return settings as arguments of our daemon."""
+    return tuple(f"{key}={value}" for key, value in settings.items())
+
+
+OUR_OVERRIDES: Final = overrides(SETTINGS)
 TOPICS: Final = {"t0": 4, "t1": 2}
 
 _runs = itertools.count()
@@ -99,10 +126,12 @@ class Outcome:
 class Lockstep:
     """One run. `next_step` is asked for each step with this object, so that a generator can look at the groups."""
 
+    side_class: type[Side] = Side
+
     def __init__(self, kafka_port: int, our_port: int, sasl_ports: tuple[int, int] = (0, 0)) -> None:
         prefix = f"x{os.getpid()}.{next(_runs)}."
-        self.kafka = Side("Kafka", kafka_port, prefix, sasl_ports[0])
-        self.ours = Side("ours", our_port, prefix, sasl_ports[1])
+        self.kafka = self.side_class("Kafka", kafka_port, prefix, sasl_ports[0])
+        self.ours = self.side_class("ours", our_port, prefix, sasl_ports[1])
         self.script: Script = []
         self.outcome = Outcome()
         self.groups: list[str] = []
@@ -143,6 +172,19 @@ class Lockstep:
             if group not in self.groups:
                 self.groups.append(group)
         self._watch_time(step)
+        await self._act(index, step)
+        self._compare(index)
+        for connection in self._stuck:
+            for side in (self.kafka, self.ours):
+                self._ignored.update(each for each, sent in side.pending.items() if sent.connection == connection)
+                await side.end(connection)
+            self._ignored.update(each for each, answer in self.ours.answers.items() if answer is DROPPED)
+        self._stuck.clear()
+        self._keep()
+        self.outcome.steps += 1
+
+    async def _act(self, index: int, step: Step) -> None:
+        """Do on both sides what the step says, and wait for the outcome."""
         if step["op"] == "settle":
             await self._converge(index, until=lambda side: side.state(step["g"]) != PREPARING)
         elif step["op"] == "wait":
@@ -154,15 +196,6 @@ class Lockstep:
                 await self._list_alike()
             await asyncio.gather(self.kafka.execute(index, step), self.ours.execute(index, step))
             await self._converge(index, must_answer=must_answer)
-        self._compare(index)
-        for connection in self._stuck:
-            for side in (self.kafka, self.ours):
-                self._ignored.update(each for each, sent in side.pending.items() if sent.connection == connection)
-                await side.end(connection)
-            self._ignored.update(each for each, answer in self.ours.answers.items() if answer is DROPPED)
-        self._stuck.clear()
-        self._keep()
-        self.outcome.steps += 1
 
     def _watch_time(self, step: Step) -> None:
         """A step must not come near the moment when a short timer is due."""
@@ -170,7 +203,7 @@ class Lockstep:
         if self._armed_at is not None and now - self._armed_at > 0.6 * SHORT_MS / 1000:
             raise InconclusiveError
         timeouts = [step.get("body", {}).get(f"{name}_timeout_ms", 60_000) for name in ("session", "rebalance")]
-        if step.get("v") == 0:
+        if step.get("v") == 0 and step.get("api") == "JoinGroup":
             timeouts = timeouts[:1]
         if MIN_SESSION_MS <= min(timeouts) <= SHORT_MS:
             self._short = True
@@ -206,12 +239,16 @@ class Lockstep:
             started = loop.time()
             while loop.time() - started < SHORT_MS / 1000 + MARGIN_S:
                 await asyncio.sleep(0.05)
+                await self._while_waiting()
                 await self._look()
                 if (self.kafka.view, set(self.kafka.answers)) != before:
                     break
             else:
                 break
         await self._converge(len(self.script) - 1)
+
+    async def _while_waiting(self) -> None:
+        """Do what goes on during a `wait`: nothing."""
 
     async def _converge(
         self, index: int, *, must_answer: bool = False, until: Callable[[Side], bool] | None = None

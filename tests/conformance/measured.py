@@ -1,4 +1,4 @@
-"""Coverage of coordinator/core/group by the scripts: the daemon runs under coverage.py, the scripts do not.
+"""Coverage of the core of groups (group, consumer_group) by the scripts: the daemon runs under coverage.py, not they.
 
 `make conformance ARGS=--coverage`, with `pip install coverage` in the environment.
 """
@@ -31,7 +31,7 @@ OUT_OF_REACH = (
 )
 SETTINGS = """\
 [run]
-source = coordinator.core.group
+source = coordinator.core.group,coordinator.core.consumer_group
 data_file = {folder}/data
 concurrency = thread
 omit = */states_doc.py

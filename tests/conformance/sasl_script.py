@@ -144,9 +144,12 @@ def handshake(mechanism: str, version: int = 1) -> Part:
     return request(SaslHandshakeRequest(mechanism=mechanism), version, repr(mechanism))
 
 
-def versions(version: int, name: str = "script", software_version: str = "1") -> Part:
-    message = ApiVersionsRequest(client_software_name=name, client_software_version=software_version)
-    return request(message, version, f"{name!r} {software_version!r}" if version >= 3 else "")
+def versions(
+    version: int, name: str = "script", software_version: str = "1", cluster_id: str | None = None, node_id: int = -1
+) -> Part:
+    message = ApiVersionsRequest(name, software_version, cluster_id, node_id)
+    where = f" for node {node_id} of {cluster_id}" if (cluster_id, node_id) != (None, -1) else ""
+    return request(message, version, f"{name!r} {software_version!r}{where}" if version >= 3 else "")
 
 
 def authenticate(token: bytes | ScramFinal, version: int = 2) -> Part:
@@ -190,9 +193,9 @@ METADATA: Final = request(MetadataRequest(topics=[]), 12)
 HEARTBEAT: Final = request(HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), 4)
 FIND: Final = request(FindCoordinatorRequest(key="g"), 3)
 VERSIONS: Final = versions(3)
-VERSIONS_5: Final = undeclared(18, 5, b"\0\7script\x021\0\xff\xff\xff\xff\0")  # no cluster id, no node id
 VERSIONS_99: Final = undeclared(18, 99, b"\0\7script\x021\0")
-ALL_VERSIONS: Final = [versions(each) for each in range(5)]
+ALL_VERSIONS: Final = [versions(each) for each in range(6)]
+ELSEWHERE: Final = versions(5, cluster_id="another", node_id=7)
 WRONG_SIZES: Final = (RECEIVE_LIMIT + 1, 2**31 - 1, -1, -(2**31))
 UNKNOWN_NAMES: Final = ("GSSAPI", "plain", "")
 UNDECLARED: Final = undeclared(999, 0), undeclared(3, 99)
@@ -241,7 +244,7 @@ def _tokens(tokens: bytes) -> Iterator[Part]:
 ON_SASL: Final[Sequences] = {
     **_each("as the first request", closed, METADATA, FIND, HEARTBEAT, ALICE, HANDSHAKE_2, *UNDECLARED),
     **_each("as the first request", refused, *(handshake(name, each) for name in UNKNOWN_NAMES for each in (0, 1))),
-    **{f"{each.words}, then a login": (answered(each), LOGIN, WORKS) for each in (*ALL_VERSIONS, VERSIONS_5)},
+    **{f"{each.words}, then a login": (answered(each), LOGIN, WORKS) for each in (*ALL_VERSIONS, ELSEWHERE)},
     **_each("as the first frame", closed, *(raw(_SIZE.pack(each)) for each in WRONG_SIZES)),
     **_each("as the first frame", closed, *(raw_token(data) for data in (b"", b"abc", b"\x60" + bytes(20), bytes(10)))),
     "ApiVersions v99, then v4 and a login": (answered(VERSIONS_99), answered(versions(4)), LOGIN, WORKS),
@@ -250,14 +253,17 @@ ON_SASL: Final[Sequences] = {
     "ApiVersions, then Metadata": (answered(VERSIONS), closed(METADATA)),
     **{
         f"{each.words}, then another and a login": (answered(each), answered(VERSIONS), LOGIN)
-        for each in (versions(3, "a b"), versions(3, ""), versions(3, "-a"), versions(3, "a", ""))
+        for each in (
+            *(versions(3, "a b"), versions(3, ""), versions(3, "-a"), versions(3, "a", "")),
+            *(versions(5, "a b"), versions(5, cluster_id="another"), versions(5, node_id=7)),
+        )
     },
     # --- SaslHandshake ---
     "SaslHandshake without a body": (closed(undeclared(17, 1)),),
     "SaslHandshake with more bytes than it needs": (answered(undeclared(17, 1, b"\0\5PLAIN\0")), answered(ALICE)),
     "SaslHandshake v0 twice": (START_0, closed(HANDSHAKE_0)),
     **_each("after a login", answered, HANDSHAKE, HANDSHAKE_0, SCRAM, UNKNOWN, ALICE, TOO_LARGE, start=[LOGIN]),
-    **_each("after a login", answered, VERSIONS, VERSIONS_99, start=[LOGIN]),
+    **_each("after a login", answered, VERSIONS, ELSEWHERE, VERSIONS_99, start=[LOGIN]),
     **_each("after a login", closed, EMPTY, start=[LOGIN]),
     # --- SaslAuthenticate ---
     **_each("within a login", refused, HANDSHAKE, METADATA, HEARTBEAT, FIND, VERSIONS, VERSIONS_99, start=[START]),
@@ -330,7 +336,6 @@ SEQUENCES: Final = [
     for name, steps in found.items()
 ]
 KAFKA_ONLY: Final = {
-    f"{VERSIONS_5.words}, then a login",  # ApiVersions is declared up to version 4 here
     "FindCoordinator v3, within a login",  # its answer has the sentence for an error code, which is our own
 }
 LOADED_FIRST: Final = (

@@ -34,6 +34,8 @@ APIS: Final = {
     "OffsetDelete": ApiKey.OFFSET_DELETE,
     "FindCoordinator": ApiKey.FIND_COORDINATOR,
     "ListGroups": ApiKey.LIST_GROUPS,
+    "ConsumerGroupHeartbeat": ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    "ConsumerGroupDescribe": ApiKey.CONSUMER_GROUP_DESCRIBE,
     "DescribeGroups": ApiKey.DESCRIBE_GROUPS,
     "DeleteGroups": ApiKey.DELETE_GROUPS,
     "AlterConfigs": ApiKey.ALTER_CONFIGS,
@@ -147,7 +149,14 @@ def words(step: Step) -> str:
     if op == "send":
         body = ", ".join(f"{key}={value!r}" for key, value in step["body"].items())
         slot = f" as {step['as']}" if "as" in step else ""
-        return f"connection {step['c']}: {step['api']} v{step['v']}{slot} ({body})"
+        lost = ", its answer is lost" if step.get("lost") else ""
+        return f"connection {step['c']}: {step['api']} v{step['v']}{slot} ({body}){lost}"
+    if op == "topics":
+        return f"{step['do']} topics {step['topics']}"
+    if op == "converge":
+        return f"let the members of {step['g']} follow their assignments"
+    if op == "pass":
+        return "wait until regular expressions may be resolved again"
     if op == "settle":
         return f"wait until {step['g']} leaves PreparingRebalance"
     if op == "wait":

@@ -6,6 +6,7 @@ removes rules. On SASL the users of `side.USERS` log in by PLAIN; they have no r
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,9 +20,22 @@ from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from tests.conformance.acl_generator import AclGenerator
 from tests.conformance.acl_lockstep import AclLockstep
+from tests.conformance.consumer_generator import ConsumerGenerator
+from tests.conformance.consumer_lockstep import ConsumerLockstep
 from tests.conformance.generator import Generator
 from tests.conformance.kafka import Kafka, _free_ports
-from tests.conformance.lockstep import KAFKA_SETTINGS, OUR_OVERRIDES, TOPICS, Lockstep, Outcome, retried
+from tests.conformance.lockstep import (
+    KAFKA_SETTINGS,
+    OUR_OVERRIDES,
+    SETTINGS,
+    SHORT_SESSIONS,
+    TOPICS,
+    Lockstep,
+    Outcome,
+    overrides,
+    retried,
+)
+from tests.conformance.mixed_generator import MixedGenerator
 from tests.conformance.script import APIS, Script
 from tests.conformance.side import USERS
 from tests.support.daemon import Daemon
@@ -46,11 +60,17 @@ class Pair:
     kafka_port: int
     our_port: int
     versions: dict[str, range]
+    share: float = 0.5  # of scripts with KIP-848 groups
+    mixed: bool = False  # members of both protocols in one group
+    has_short_sessions: bool = False  # of members of KIP-848 groups
 
     def lockstep(self) -> Lockstep:
-        return Lockstep(self.kafka_port, self.our_port)
+        return ConsumerLockstep(self.kafka_port, self.our_port, has_short_sessions=self.has_short_sessions)
 
     def generator(self, seed: str, steps: int) -> Generator:
+        if random.Random(f"protocol of {seed}").random() < self.share:
+            make = MixedGenerator if self.mixed else ConsumerGenerator
+            return make(seed, steps, self.versions, has_short_sessions=self.has_short_sessions)
         return Generator(seed, steps, self.versions)
 
     async def replay(self, script: Script) -> Outcome:
@@ -61,9 +81,9 @@ class Pair:
 class SecuredPair(Pair):
     """Both with access rules, which are those of one script at a time."""
 
-    kafka_sasl_port: int
-    our_sasl_port: int
-    controller_port: int
+    kafka_sasl_port: int = 0
+    our_sasl_port: int = 0
+    controller_port: int = 0
 
     def lockstep(self) -> Lockstep:
         sasl_ports = self.kafka_sasl_port, self.our_sasl_port
@@ -74,15 +94,19 @@ class SecuredPair(Pair):
 
 
 @contextmanager
-def pair(directory: Path, *, environment: Mapping[str, str] | None = None) -> Iterator[Pair]:
+def pair(
+    directory: Path, *, environment: Mapping[str, str] | None = None, has_short_sessions: bool = False
+) -> Iterator[Pair]:
     """Both servers, with the same topics."""
-    kafka = Kafka(directory / "kafka", settings=KAFKA_SETTINGS)
-    ours = Daemon(directory / "ours", overrides=OUR_OVERRIDES, environment=environment)
+    more = SHORT_SESSIONS if has_short_sessions else {}
+    kafka = Kafka(directory / "kafka", settings={**KAFKA_SETTINGS, **more})
+    ours = Daemon(directory / "ours", overrides=overrides({**SETTINGS, **more}), environment=environment)
     with kafka, ours:
         for name, partitions in TOPICS.items():
             kafka.create_topic(name, partitions)
             ours.create_topic(name, partitions)
-        yield Pair(kafka.port, ours.port, versions_of_both(kafka.port, ours.port))
+        versions = versions_of_both(kafka.port, ours.port)
+        yield Pair(kafka.port, ours.port, versions, has_short_sessions=has_short_sessions)
 
 
 @contextmanager
@@ -96,7 +120,14 @@ def secured_pair(directory: Path, *, environment: Mapping[str, str] | None = Non
             ours.create_topic(name, partitions)
         await_producer_ids(kafka)
         versions = versions_of_both(kafka.port, ours.port)
-        yield SecuredPair(kafka.port, ours.port, versions, kafka_sasl_port, ours.ports["SASL"], kafka._controller_port)
+        yield SecuredPair(
+            kafka.port,
+            ours.port,
+            versions,
+            kafka_sasl_port=kafka_sasl_port,
+            our_sasl_port=ours.ports["SASL"],
+            controller_port=kafka._controller_port,
+        )
 
 
 def await_producer_ids(kafka: Kafka) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.list_groups import ListGroupsRequest
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.conformance.frames import exchange
 from tests.conformance.script import ALL_GROUPS, BLOB_NAMES, BLOBS, GROUP, UUID, Step, build, plain, request_class
 from tests.support.wire import ConnectionEnded, Wire
@@ -25,6 +26,10 @@ USERS: Final = ("ANONYMOUS", "alice", "bob", "carol")  # by the hundreds of the 
 CLIENT_IDS: Final = {3: None, 5: "", 6: "a b/ä"}  # by the last digit of the connection's number
 CLOSED: Final = {"closed": True}
 DROPPED: Final = {"dropped": True}  # our end closed the connection first
+SHARED: Final = ("t0", "t1")  # topics of all scripts; `$shared:t0` is the id of one
+SHARED_ID: Final = re.compile(r"\$shared:(\w*)$")
+FIRST_WITH_IDS: Final = 10  # of OffsetCommit and OffsetFetch
+UNKNOWN_ID: Final = "u" * 16
 REFERENCE: Final = re.compile(r"\$(id|gen):(\w+)(?:#(\d+))?(?::([+-]?\d+))?$")
 
 
@@ -53,6 +58,7 @@ class Side:
         self.answers: dict[int, Any] = {}  # a message, CLOSED or DROPPED
         self.ids: dict[str, list[str]] = {}
         self._names: dict[str, str] = {}
+        self._shared: dict[str, str] = {}  # ids of topics, once a step has needed them
         self.generations: dict[str, int] = {}
         self.view: dict[str, Any] = {}  # the groups as last described
 
@@ -75,10 +81,17 @@ class Side:
             answer: asyncio.Future[Any] = asyncio.ensure_future(exchange(self._port, bytes.fromhex(step["hex"])))
             self.pending[index] = Sent(index, "frame", 0, connection, None, answer)
         else:
+            if step["api"] in ("OffsetCommit", "OffsetFetch") and step["v"] >= FIRST_WITH_IDS and not self._shared:
+                await self._learn_shared_topics()
             wire = await self._wire(connection)
             message = build(request_class(step["api"]), self.resolve(step["body"]))
             future = wire.send(message, step["v"])
             self.pending[index] = Sent(index, step["api"], step["v"], connection, step.get("as"), future)
+
+    async def _learn_shared_topics(self) -> None:
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=each) for each in SHARED])
+        answer = await (await self._wire(CONTROL)).request(request, 10)
+        self._shared = {each.name: each.topic_id.decode("latin-1") for each in answer.topics if not each.error_code}
 
     async def _wire(self, connection: int) -> Wire:
         wire = self._wires.get(connection)
@@ -119,6 +132,8 @@ class Side:
             return "x" * int(value[2:])
         if value in BLOBS:
             return BLOBS[value]
+        if shared := SHARED_ID.fullmatch(value):
+            return self._shared.get(shared.group(1), UNKNOWN_ID)
         reference = REFERENCE.fullmatch(value)
         if reference is None:
             return value
@@ -147,12 +162,12 @@ class Side:
                 raise error
             else:
                 self.answers[index] = sent.future.result()
-                if sent.api == "JoinGroup":
-                    self._learn(sent, self.answers[index])
+                self._learn(sent, self.answers[index])
 
     def _learn(self, sent: Sent, answer: Any) -> None:
+        """Keep the member id and the generation that a JoinGroup gave to a slot."""
         slot = sent.slot
-        if slot is None:
+        if slot is None or sent.api != "JoinGroup":
             return
         if answer.error_code in (0, 79) and answer.member_id and answer.member_id not in self._names:
             ids = self.ids.setdefault(slot, [])
@@ -243,6 +258,8 @@ class Side:
                 return BLOB_NAMES[value]
             if value in self._names:
                 return self._names[value]
+            if value in self._shared.values():
+                return next(f"$shared:{name}" for name, topic_id in self._shared.items() if topic_id == value)
             if value.startswith(self._prefix):
                 return "$" + value.removeprefix(self._prefix)
             return f"$x{len(value)}" if value == "x" * len(value) and len(value) > 99 else UUID.sub("?", value)

@@ -1,4 +1,4 @@
-"""The recorded answers of a real Kafka 4.4 to 154 sequences of frames around a login, and those of this daemon."""
+"""The recorded answers of a real Kafka 4.4 to 159 sequences of frames around a login, and those of this daemon."""
 
 from __future__ import annotations
 

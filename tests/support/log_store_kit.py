@@ -195,7 +195,7 @@ def snapshot(partition: int, next_offset: int, *, large_bytes: int = 0) -> list[
     """Return the pieces of a real snapshot."""
     blocks = [encode_block(f"group-{number}", None, number, {}) for number in range(20)]
     damaged = {b"\0\1\0\1x": (random.Random(next_offset).randbytes(large_bytes), 0)} if large_bytes else {}
-    contents = Contents(blocks, {}, damaged, 0, len(blocks), 0)
+    contents = Contents(blocks, {}, damaged, {}, 0, len(blocks), 0)
     return file.encode(Binding(partition, 0, next_offset, LastBatch(next_offset - 1, next_offset, 0)), contents)
 
 

@@ -93,12 +93,8 @@ def committed(**errors: int) -> list[Any]:
 
 
 def described_consumer_groups(**errors: int) -> ConsumerGroupDescribeResponse:
-    message = "Group authorization failed."
     return ConsumerGroupDescribeResponse(
-        groups=[
-            consumer_group_refused(group_id, ErrorCode(error), message if error else None)
-            for group_id, error in errors.items()
-        ]
+        groups=[consumer_group_refused(group_id, ErrorCode(error)) for group_id, error in errors.items()]
     )
 
 
@@ -428,7 +424,7 @@ CASES = {
     ApiKey.CONSUMER_GROUP_HEARTBEAT: whole(
         ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=1),
         "READ group g",
-        heartbeat_refused(ErrorCode.GROUP_AUTHORIZATION_FAILED, "Group authorization failed."),
+        heartbeat_refused(ErrorCode.GROUP_AUTHORIZATION_FAILED),
     ),
     ApiKey.CONSUMER_GROUP_DESCRIBE: Case(
         lambda _: ConsumerGroupDescribeRequest(group_ids=["g", "x"]),

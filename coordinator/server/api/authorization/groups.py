@@ -13,7 +13,6 @@ from coordinator.server.api.authorization.verdict import (
     CLUSTER_DENIED,
     GROUP_DENIED,
     PASS,
-    TOPIC_DENIED,
     TRANSACTIONAL_ID_DENIED,
     AnswerNow,
     Check,
@@ -66,9 +65,7 @@ heartbeat: Final[Check] = on_group(AclOperation.READ, lambda _: HeartbeatRespons
 leave_group: Final[Check] = on_group(AclOperation.READ, lambda _: LeaveGroupResponse(error_code=REFUSED))
 explain_group: Final[Check] = on_group(AclOperation.DESCRIBE, lambda _: ExplainGroupResponse(error_code=REFUSED))
 describe_owners: Final[Check] = on_group(AclOperation.DESCRIBE, lambda _: DescribeOwnersResponse(error_code=REFUSED))
-_consumer_group_heartbeat: Final[Check] = on_group(
-    AclOperation.READ, lambda _: heartbeat_refused(REFUSED, GROUP_DENIED)
-)
+_consumer_group_heartbeat: Final[Check] = on_group(AclOperation.READ, lambda _: heartbeat_refused(REFUSED))
 _TOPIC_IN_GROUP_DENIED: Final = "The group has described topic(s) that the client is not authorized to describe."
 _sync_group: Final[Check] = on_group(AclOperation.READ, lambda _: sync_error(REFUSED))
 
@@ -113,7 +110,7 @@ def consumer_group_heartbeat(
         and names
         and len(allowed(access, AclOperation.DESCRIBE, ResourceType.TOPIC, names)) < len(set(names))
     ):
-        return AnswerNow(heartbeat_refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, TOPIC_DENIED))
+        return AnswerNow(heartbeat_refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     return verdict
 
 
@@ -123,7 +120,7 @@ def consumer_group_describe(
     """Check ConsumerGroupDescribe. A group with a topic that the client may not describe is refused as a whole."""
     names = allowed(access, AclOperation.DESCRIBE, ResourceType.GROUP, request.group_ids)
     kept, refused = split(request.group_ids, names, str)
-    errors = [consumer_group_refused(group_id, REFUSED, GROUP_DENIED) for group_id in refused]
+    errors = [consumer_group_refused(group_id, REFUSED) for group_id in refused]
     if not kept:
         return AnswerNow(ConsumerGroupDescribeResponse(groups=errors)) if errors else PASS
 
