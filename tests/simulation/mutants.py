@@ -90,15 +90,15 @@ MUTANTS = {
     ),
     "commit-is-answered-early": Mutant(
         OFFSETS + "commit.py",
-        "    context.append(group, tuple(records), then, producer)",
-        "    context.append(group, tuple(records), then, producer)\n"
+        "    context.append(target, tuple(records), then, producer)",
+        "    context.append(target, tuple(records), then, producer)\n"
         "    then.ticket = None\n"
         "    context.reply(ticket, build_response(response_types, outcomes))",
     ),
     "commit-is-applied-before-it-is-durable": Mutant(
         OFFSETS + "commit.py",
-        "    context.append(group, tuple(records), then, producer)",
-        "    context.append(group, tuple(records), then, producer)\n    then.apply(group)",
+        "    context.append(target, tuple(records), then, producer)",
+        "    context.append(target, tuple(records), then, producer)\n    then.apply(target)",
     ),
     "commit-is-not-applied": Mutant(OFFSETS + "commit.py", "            self.apply(group)\n", "            pass\n"),
     "failed-appends-count-as-durable": Mutant(
@@ -140,8 +140,8 @@ MUTANTS = {
     ),
     "deleted-group-keeps-offsets-in-the-log": Mutant(
         OFFSETS + "deletion.py",
-        "    records = (*offset_tombstones(group.group_id, positions), *damaged, group_tombstone(group))\n",
-        "    records = (*damaged, group_tombstone(group))\n",
+        "    records = (*offset_tombstones(group.group_id, positions), *damaged, *group.tombstones())\n",
+        "    records = (*damaged, *group.tombstones())\n",
     ),
     "commit-of-an-old-generation-is-taken": Mutant(
         GROUP + "checks.py",
