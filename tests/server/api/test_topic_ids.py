@@ -230,6 +230,7 @@ class TestOffsetFetch:
         assert len(first) == 2
         assert others == [[(A, [(0, -1, NONE)]), (X, [(number, -1, UNKNOWN_ID)])] for number in range(30)]
 
+    @pytest.mark.plain("it replaces a method of the core")
     def test_the_member_and_its_epoch_reach_the_core(self, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
         seen = []
         handle = cluster.core.handle
