@@ -122,7 +122,8 @@ class ConsumerGroupChange:
 
     def roll_back(self) -> None:
         """Undo everything: the event is refused."""
-        undo(self.group, self.inverses)
+        if self.inverses:
+            undo(self.group, self.inverses)
         self.inverses, self.records = [], []
 
     def append(

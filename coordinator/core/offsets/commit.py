@@ -354,6 +354,9 @@ def _split_stale(
             stale.append((name, partition.partition_index, _STALE, None, topic_index))
         else:
             left.append(each)
+    if stale:  # as in Kafka, one such partition refuses all
+        stale = [(name, part.partition_index, _STALE, None, topic_index) for name, part, topic_index in accepted]
+        left = []
     return stale, left
 
 
