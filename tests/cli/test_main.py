@@ -151,6 +151,7 @@ def test_settings_can_be_searched(capsys: pytest.CaptureFixture[str]) -> None:
     assert [each["name"] for each in json.loads(capsys.readouterr().out)] == [
         "group.min.session.timeout.ms",
         "group.max.session.timeout.ms",
+        "group.consumer.session.timeout.ms",
     ]
     assert main(["config", "nosuchthing"]) == 2
     assert "no setting has 'nosuchthing'" in capsys.readouterr().err

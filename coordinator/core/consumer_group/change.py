@@ -14,6 +14,7 @@ from coordinator.core.consumer_group.undo import (
     ASSIGNMENT_EPOCH,
     CLASSIC,
     EPOCH,
+    HOMOGENEOUS,
     MEMBER,
     OLD_TOPICS,
     REGEX,
@@ -64,6 +65,7 @@ class ConsumerGroupChange:
 
     def write_member(self, member: ConsumerMember) -> None:
         self.records.append(records.member_record(self.group.group_id, member))
+        self._note_subscriptions()
 
     def write_current(self, member: ConsumerMember) -> None:
         self.records.append(records.current_record(self.group.group_id, member))
@@ -114,9 +116,16 @@ class ConsumerGroupChange:
         target = group.targets.pop(member_id, None)
         if target is not None:
             self.inverses.append(Inverse(TARGET, member_id, target))
+        self._note_subscriptions()
         for kind in (RecordKind.CONSUMER_CURRENT, RecordKind.CONSUMER_TARGET, RecordKind.CONSUMER_MEMBER):
             self.records.append(records.tombstone(kind, group.group_id, member_id))
         return former
+
+    def _note_subscriptions(self) -> None:
+        """Note whether all members subscribe to the same topics, which Kafka looks at with each record of a member."""
+        group = self.group
+        self.inverses.append(Inverse(HOMOGENEOUS, "", group.was_homogeneous))
+        group.was_homogeneous = group.is_homogeneous
 
     # -- the end -------------------------------------------------------------------------------------------------
 

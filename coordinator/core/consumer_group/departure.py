@@ -46,8 +46,12 @@ def leaving_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest)
 
 def pause(change: ConsumerGroupChange, member_id: str) -> None:
     """Mark a static member as away. It keeps what it is assigned, and its session runs on."""
-    member = change.group.members[member_id]._replace(
-        epoch=STATIC_LEAVE_EPOCH, pending=NOTHING_ASSIGNED, pending_epochs=NO_EPOCHS
+    member = change.group.members[member_id]
+    member = member._replace(
+        epoch=STATIC_LEAVE_EPOCH,
+        pending=NOTHING_ASSIGNED,
+        assigned_epochs={topic_id: (0,) * len(some) for topic_id, some in member.assigned.items()},  # as in Kafka
+        pending_epochs=NO_EPOCHS,
     )
     change.put(member)
     change.write_current(member)

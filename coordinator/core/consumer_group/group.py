@@ -71,6 +71,7 @@ class ConsumerGroup(AnyGroup):
         "stable_at",
         "static_members",
         "targets",
+        "was_homogeneous",
     )
 
     def __init__(self, group_id: str, shard: Shard, wall_ms: int) -> None:
@@ -92,6 +93,7 @@ class ConsumerGroup(AnyGroup):
         self.assignor_votes: dict[str, int] = {}
         self.classic_count = 0
         self.stable_at: dict[int, int] = {}  # member epoch -> members with state STABLE
+        self.was_homogeneous = True  # `is_homogeneous` when a member was written or removed last
         # -- of this process --
         self.sessions: dict[str, MemberSession] = {}
         self.seen_topics_version = -1  # of the topics, when the metadata hash was compared last
@@ -168,8 +170,10 @@ class ConsumerGroup(AnyGroup):
         """True if all members subscribe to the same topics (`ModernGroup.subscriptionType`)."""
         count = len(self.members)
         if not self.regex_counts:
-            return all(of_name == count for of_name in self.name_counts.values())
-        return next(iter(self.regex_counts.values())) == count and not self.name_counts
+            is_by_name = all(topic in self.name_counts for topic in self.regex_topic_counts)
+            return is_by_name and all(of_name == count for of_name in self.name_counts.values())
+        is_by_regex = next(iter(self.regex_counts.values())) == count and not self.name_counts
+        return is_by_regex and all(of_topic == 1 for of_topic in self.regex_topic_counts.values())
 
     def assignor_name(self, configured: tuple[str, ...]) -> str:
         """Return the assignor with the most votes; the first configured one of those with equal votes."""

@@ -14,7 +14,13 @@ from coordinator.core.consumer_group.change import ConsumerGroupChange
 from coordinator.core.consumer_group.errors import GroupError
 from coordinator.core.consumer_group.member import STABLE, ConsumerMember
 from coordinator.core.consumer_group.reconciliation import Facts, reconcile
-from coordinator.core.consumer_group.subscription import Resolved, bump_epoch, topic_ids_of, update_regex
+from coordinator.core.consumer_group.subscription import (
+    Resolved,
+    bump_epoch,
+    have_topics_changed,
+    topic_ids_of,
+    update_regex,
+)
 from protocol.error_codes import ErrorCode
 from protocol.messages.consumer_group_heartbeat import (
     Assignment as WireAssignment,
@@ -184,7 +190,8 @@ def beat(
     regex = update_regex(group, found, member)
     assignor = group.assignor_name(groups.names)
     resolved = Resolved.of(group)
-    was_homogeneous = group.epoch <= group.assignment_epoch or group.is_homogeneous
+    was_homogeneous = group.was_homogeneous
+    have_changed = have_topics_changed(group, groups.topics)
     if is_new or member != found:
         change.put(member)
         change.write_member(member)
@@ -192,7 +199,9 @@ def beat(
         change.drop_regex(found.regex)
     groups.resolve_if_due(group, resolved, context, needs_refresh=regex.needs_refresh)
     is_input_changed = names_changed or regex.is_resolved or group.assignor_name(groups.names) != assignor
-    has_looked = bump_epoch(change, groups.topics, context, is_changed=is_input_changed)
+    has_looked = bump_epoch(
+        change, groups.topics, context, is_changed=is_input_changed, have_topics_changed=have_changed
+    )
     is_homogeneous = group.is_homogeneous if has_looked else was_homogeneous
     groups.update_target_if_behind(change, context, is_homogeneous=is_homogeneous)
     is_changed = names_changed or regex.is_changed

@@ -44,6 +44,7 @@ def restored(stored: StoredGroup, shard: Shard, wall_ms: int) -> ConsumerGroup:
         member = _member(member_id, stored.members[member_id])
         member = member._replace(topic_names=names.setdefault(member.topic_names, member.topic_names))
         group.put(_without_held(member, group))
+    group.was_homogeneous = group.is_homogeneous
     return group
 
 

@@ -45,13 +45,21 @@ def have_topics_changed(group: ConsumerGroup, topics: TopicsImage) -> bool:
     return seen != topics.version and any(topics.changed_at(name) > seen for name in group.subscribed_names())
 
 
-def bump_epoch(change: ConsumerGroupChange, topics: TopicsImage, context: Context, *, is_changed: bool) -> bool:
+def bump_epoch(
+    change: ConsumerGroupChange,
+    topics: TopicsImage,
+    context: Context,
+    *,
+    is_changed: bool,
+    have_topics_changed: bool,
+) -> bool:
     """Raise the group epoch if a subscription is changed or the topics are others than before.
 
+    `have_topics_changed`: those that members subscribed to before this event.
     Returns whether it looked at the subscriptions: else a target is computed as for those before the event.
     """
     group = change.group
-    if not is_changed and not have_topics_changed(group, topics):
+    if not is_changed and not have_topics_changed:
         group.seen_topics_version = topics.version
         return False
     topics_hash = hash_of_topics(group, topics)

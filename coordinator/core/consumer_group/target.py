@@ -143,5 +143,7 @@ def _computing(
         specs[member_id] = MemberSpec(member.instance_id, member.rack_id, topic_ids, target)
         if number % MEMBERS_PER_STEP == 0:
             yield
+    if stale is not None:
+        counts = {topic_id: counts[topic_id] for topic_id in subscribed.get(stale, ())}
     result = yield from assignor.steps(GroupSpec(specs, counts, is_homogeneous))
     return {member_id: result.get(member_id, NOTHING_ASSIGNED) for member_id in specs}

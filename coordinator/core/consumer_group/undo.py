@@ -25,6 +25,7 @@ CREATION: Final = 6
 DELETION: Final = 7
 CLASSIC: Final = 8
 FORGOTTEN: Final = 9
+HOMOGENEOUS: Final = 10
 
 
 class Inverse(NamedTuple):
@@ -59,6 +60,8 @@ def undo(group: ConsumerGroup, inverses: Sequence[Inverse]) -> None:
             group.put_regex(key, value)
         elif what == OLD_TOPICS:
             group.has_old_topics = value
+        elif what == HOMOGENEOUS:
+            group.was_homogeneous = value
         elif what == CREATION:
             group.shard.forget_consumer_group(group)
         elif what == CLASSIC:
