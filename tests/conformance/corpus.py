@@ -42,6 +42,8 @@ FOLDER: Final = Path(__file__).parent / "corpus"
 RECORDED: Final = FOLDER / "scripts.jsonl"
 RECORDED_CONSUMER: Final = FOLDER / "consumer_scripts.jsonl"
 AT_ONCE: Final = 6
+SCRIPTS: Final = 360
+CONSUMER_SCRIPTS: Final = 150
 SHORT_AMONG: Final = 160  # scripts that wait for timers are recorded among so many first ones only
 
 
@@ -129,7 +131,8 @@ class Replay:
             self._armed_at = now
 
     async def _all_listed(self) -> None:
-        wanted = sum(1 for each in self._groups.values() if each is not None and each["group_state"] != "Dead")
+        known = [each for each in self._groups.values() if each is not None]
+        wanted = sum(1 for each in known if each["group_state"] != "Dead" or "consumer" in each)
         for _ in range(400):
             if len(await self._side.listed()) == wanted:
                 return
@@ -234,17 +237,19 @@ async def record(count: int, steps: int, make: type[Generator] = Generator) -> l
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scripts", type=int, default=360)
+    parser.add_argument("--scripts", type=int, help=f"by default {SCRIPTS}, {CONSUMER_SCRIPTS} with --consumer")
     parser.add_argument("--steps", type=int, default=14)
     parser.add_argument("--consumer", action="store_true", help="scripts of KIP-848 groups")
     arguments = parser.parse_args()
-    make, file = (ConsumerGenerator, RECORDED_CONSUMER) if arguments.consumer else (Generator, RECORDED)
+    make, file, count = Generator, RECORDED, SCRIPTS
+    if arguments.consumer:
+        make, file, count = ConsumerGenerator, RECORDED_CONSUMER, CONSUMER_SCRIPTS
     try:
         version = release()
     except KafkaMissingError as error:
         print(error, file=sys.stderr)
         return 1
-    recorded = asyncio.run(record(arguments.scripts, arguments.steps, make))
+    recorded = asyncio.run(record(arguments.scripts or count, arguments.steps, make))
     FOLDER.mkdir(exist_ok=True)
     with file.open("w", encoding="utf-8") as lines:
         lines.write(json.dumps({"recorded with": f"Apache Kafka {version}", "scripts": len(recorded)}) + "\n")

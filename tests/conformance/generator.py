@@ -100,10 +100,11 @@ class Generator:
             self._initial.pop(group)
             return {"op": "settle", "g": group}
         if self._random.random() < self._odd:
-            return self._odd_step(run, group)
-        if self.kind == "offsets" and self._random.random() < 0.6:
-            return self._offsets_step(run, group)
-        step = self._likely_step(run, group, state)
+            step = self._odd_step(run, group)
+        elif self.kind == "offsets" and self._random.random() < 0.6:
+            step = self._offsets_step(run, group)
+        else:
+            step = self._likely_step(run, group, state)
         if state in ("Empty", "Dead") and step.get("api") == "JoinGroup":
             self._initial[group] = now
         return step

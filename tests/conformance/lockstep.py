@@ -91,8 +91,10 @@ class InitialDelays:
                 self._since[group] = now
             elif described["group_state"] != PREPARING:
                 self._since.pop(group, None)
-        if step["op"] in ("settle", "wait"):
-            return 0.0
+        return 0.0 if step["op"] in ("settle", "wait") else self.age_s(now)
+
+    def age_s(self, now: float) -> float:
+        """Return the longest time that a group has been waiting."""
         return max((now - since for since in self._since.values()), default=0.0)
 
 
@@ -201,6 +203,8 @@ class Lockstep:
         """A step must not come near the moment when a short timer is due."""
         now = asyncio.get_running_loop().time()
         if self._armed_at is not None and now - self._armed_at > 0.6 * SHORT_MS / 1000:
+            raise InconclusiveError
+        if step["op"] not in ("settle", "wait") and self._delays.age_s(now) > 0.8 * INITIAL_DELAY_MS / 1000:
             raise InconclusiveError
         timeouts = [step.get("body", {}).get(f"{name}_timeout_ms", 60_000) for name in ("session", "rebalance")]
         if step.get("v") == 0 and step.get("api") == "JoinGroup":

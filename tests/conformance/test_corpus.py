@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.corpus import recordings, replay_all
+from tests.conformance.corpus import RECORDED, RECORDED_CONSUMER, recordings, replay_all
 from tests.conformance.lockstep import OUR_OVERRIDES, TOPICS
 from tests.support.daemon import Daemon
 
 pytestmark = pytest.mark.integration
 
 
-async def test_every_recorded_script_gets_kafkas_answers(tmp_path: Path) -> None:
-    recorded = recordings()
-    assert len(recorded) >= 300
+@pytest.mark.parametrize(("file", "at_least"), [(RECORDED, 300), (RECORDED_CONSUMER, 150)])
+async def test_every_recorded_script_gets_kafkas_answers(tmp_path: Path, file: Path, at_least: int) -> None:
+    recorded = recordings(file)
+    assert len(recorded) >= at_least
     topics = [f"{name}:{partitions}" for name, partitions in TOPICS.items()]
     with Daemon(tmp_path, overrides=OUR_OVERRIDES, topics=topics) as daemon:
         problems = await replay_all(daemon.port, recorded)
