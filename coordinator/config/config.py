@@ -235,6 +235,12 @@ class Config(SecurityConfig):
         check=parse_names,
         shape="name,...",
     )
+    group_consumer_migration_policy: str = _key(
+        "bidirectional",
+        "Whether a group with members changes its protocol. `upgrade`: a classic group becomes a consumer group when "
+        "the first client of that protocol joins. `downgrade`: it becomes classic when its last one is gone.",
+        choices=("bidirectional", "upgrade", "downgrade", "disabled"),
+    )
     group_consumer_regex_refresh_interval_ms: int = _key(
         600000, "How often the regular expressions of subscriptions are resolved again.", minimum=10000
     )

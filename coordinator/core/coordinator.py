@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.core.committed_rows import Row, committed_rows
+from coordinator.core.consumer_group.classic_members import ClassicMembers
 from coordinator.core.consumer_group.describe import (
     DescribeConsumerGroups,
 )
@@ -151,6 +152,7 @@ class GroupCoordinator:
         self.consumer_groups = ConsumerGroups(
             self._registry, self._timers, topics, assignors, is_enabled=config.serves_consumer_protocol
         )
+        self._classic_members = ClassicMembers(self.consumer_groups)
         self._topics = topics
         self._handlers = {kind: row.handler(self) for kind, row in _REQUESTS.items()}
 
@@ -566,8 +568,10 @@ class GroupCoordinator:
             join(group, command, ticket, context)
             if not group.is_recorded and (creation := self._creating.get(group_id)) is not None:
                 creation.hold(context)
-        elif group_id in self._registry.consumer_groups and not self.consumer_groups.give_way(group_id, context):
-            context.reply(ticket, join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
+        elif (consumer_group := self._registry.consumer_groups.get(group_id)) is not None and not (
+            self.consumer_groups.give_way(group_id, context)
+        ):
+            self._classic_members.join(consumer_group, command, ticket, context)
         elif request.member_id != "":
             context.reply(ticket, join_error(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
         else:
@@ -589,6 +593,8 @@ class GroupCoordinator:
         group = self._groups.get(request.group_id) if request.group_id else None
         if group is not None:
             sync(group, request, ticket, context)
+        elif (consumer_group := self._registry.consumer_groups.get(request.group_id)) is not None:
+            self._classic_members.sync(consumer_group, request, ticket, context)
         else:
             error = self._refusal(request.group_id)
             context.reply(ticket, sync_error(error if error is not NONE else ErrorCode.UNKNOWN_MEMBER_ID))
@@ -597,6 +603,10 @@ class GroupCoordinator:
         group = self._groups.get(request.group_id) if request.group_id else None
         if group is not None:
             heartbeat(group, request, ticket, context)
+            return
+        consumer_group = self._registry.consumer_groups.get(request.group_id)
+        if consumer_group is not None:
+            self._classic_members.heartbeat(consumer_group, request, ticket, context)
             return
         error = self._refusal(request.group_id)
         if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
@@ -609,6 +619,10 @@ class GroupCoordinator:
         group = self._groups.get(request.group_id) if request.group_id else None
         if group is not None:
             leave(group, request, ticket, context)
+            return
+        consumer_group = self._registry.consumer_groups.get(request.group_id)
+        if consumer_group is not None:
+            self._classic_members.leave(consumer_group, request, ticket, context)
             return
         error = self._refusal(request.group_id)
         context.reply(

@@ -180,8 +180,25 @@ class Shard:
             del self.consumer_groups[group.group_id]
             del self._all_consumer_groups[group.group_id]
             self.totals.members -= len(group.members)
+            self.totals.metadata_bytes -= group.metadata_bytes
         group.is_deleted = True
         group.cancel_timers()
+
+    def recall_consumer_group(self, group: ConsumerGroup) -> None:
+        """Add a KIP-848 group again that was forgotten, with its members. Their sessions are not started."""
+        group.is_deleted = False
+        self.add_consumer_group(group)
+        self.totals.members += len(group.members)
+        self.totals.metadata_bytes += group.metadata_bytes
+
+    def hand_over(self, former: AnyGroup, group: AnyGroup) -> None:
+        """Let the commits in flight of a group belong to the one that takes its place."""
+        if former.in_flight:
+            for append in self.in_flight:
+                if append.group is former and not append.writes_group:
+                    append.group = group
+                    former.in_flight -= 1
+                    group.in_flight += 1
 
     def forget_any(self, group: AnyGroup) -> None:
         """Remove a group of either protocol."""

@@ -70,10 +70,11 @@ def _who(step: Step) -> str:
 
 def _replaced_request(found: Disagreement) -> bool:
     """C.5: a parked request whose member sent another: Kafka never answers the first."""
+    is_told = found.we_alone_answered and found.ours.get("error_code") == REBALANCE_IN_PROGRESS
+    is_late = found.we_alone_answered and found.api == "SyncGroup" and not found.ours.get("error_code")
     return (
-        found.we_alone_answered
+        (is_told or is_late)  # late: its assignment was durable here when the second one came
         and found.api in ("JoinGroup", "SyncGroup")
-        and found.ours.get("error_code") == REBALANCE_IN_PROGRESS
         and found.now > found.index
         and found.trigger.get("api") == found.api
         and _who(found.trigger) == _who(found.step)
@@ -199,6 +200,29 @@ def _instance_id_of_a_present_member(found: Disagreement) -> bool:
     )
 
 
+def _is_join_of_a_consumer(step: Step) -> bool:
+    return step.get("api") == "ConsumerGroupHeartbeat" and step["body"].get("member_epoch") == 0
+
+
+def _upgrade_without_a_protocol(found: Disagreement) -> bool:
+    """A classic group is to be upgraded that has not chosen a protocol yet: Kafka fails on the missing name."""
+    if not _is_join_of_a_consumer(found.trigger) or found.said != UNKNOWN_SERVER_ERROR:
+        return False
+    before = found.before.get(found.trigger["body"]["group_id"].removeprefix("$")) or {}
+    return before.get("group_state") == "PreparingRebalance"
+
+
+def _refused_upgrade(found: Disagreement) -> bool:
+    """A refused client of the other protocol: Kafka has told the members of the classic group to rejoin before."""
+    between = found.script[found.index + 1 : found.now + 1]
+    return (
+        found.api in ("JoinGroup", "SyncGroup")
+        and isinstance(found.kafka, dict)
+        and found.kafka.get("error_code") == REBALANCE_IN_PROGRESS
+        and any(_is_join_of_a_consumer(step) for step in between)
+    )
+
+
 LISTED: Final = (
     Known("C.1", _expelled_member_awaited, ends_script=True),
     Known("C.5", _replaced_request, closes=True),
@@ -209,6 +233,8 @@ LISTED: Final = (
     Known("group-without-a-record", _group_without_a_record, ends_script=True),
     Known("static-member-of-a-full-group", _static_member_of_a_full_group, ends_script=True),
     Known("instance-id-of-a-present-member", _instance_id_of_a_present_member, ends_script=True),
+    Known("upgrade-without-a-protocol", _upgrade_without_a_protocol, ends_script=True),
+    Known("refused-upgrade", _refused_upgrade, ends_script=True),
     Known("fetch-of-no-member", _fetch_of_no_member),
     Known("protocol-named-twice", _protocol_named_twice, ends_script=True),
 )

@@ -24,7 +24,8 @@ from tests.conformance.lockstep import Difference, Outcome
 from tests.conformance.script import APIS, Script, Step, build, plain, request_class
 from tests.conformance.shrink import shrink
 
-PAGE = (Path(__file__).parents[2] / "docs" / "differences.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "differences.md").read_text() + (DOCS / "consumer-groups.md").read_text()
 
 
 def test_every_rule_has_its_reason_in_the_page() -> None:

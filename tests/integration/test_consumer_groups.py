@@ -19,14 +19,14 @@ pytestmark = pytest.mark.integration
 class Reader:
     """A consumer and the partitions of `orders` that it has."""
 
-    def __init__(self, daemon: Daemon, name: str, **settings: str) -> None:
+    def __init__(self, daemon: Daemon, name: str, protocol: str = "consumer", **settings: str) -> None:
         self.name = name
         self.partitions: set[int] = set()
         self.consumer = Consumer(
             {
                 "bootstrap.servers": daemon.address,
                 "group.id": "g",
-                "group.protocol": "consumer",
+                "group.protocol": protocol,
                 "client.id": name,
                 "reconnect.backoff.max.ms": "200",
                 **settings,
@@ -42,6 +42,10 @@ class Reader:
 
     def poll(self) -> None:
         self.consumer.poll(0.05)
+
+    def close(self) -> None:
+        self.consumer.close()
+        self.partitions.clear()
 
 
 @pytest.fixture
@@ -83,9 +87,49 @@ def test_members_share_the_partitions_and_go_on_after_a_kill(tmp_path: Path, rea
     assert committed.offset == 8
     assert [len(reader.partitions) for reader in (one, two)] == [3, 3]
 
-    two.consumer.close()
-    two.partitions.clear()
+    two.close()
     poll_until([one], [6], "one has all partitions again")
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_a_rolling_restart_changes_the_protocol_and_back(tmp_path: Path, readers: ExitStack, strategy: str) -> None:
+    daemon = readers.enter_context(Daemon(tmp_path / "data"))
+    daemon.create_topic("orders", 6)
+    classic = {"protocol": "classic", "partition.assignment.strategy": strategy, "heartbeat.interval.ms": "500"}
+    a, b = (Reader(daemon, name, **classic) for name in ("a", "b"))
+    for reader in (a, b):
+        readers.callback(reader.consumer.close)
+    poll_until([a, b], [3, 3], "the classic members have three partitions each")
+    mine = min(a.partitions)
+    a.consumer.commit(offsets=[TopicPartition("orders", mine, 7)], asynchronous=False)
+    assert type_of_group(daemon) == "CLASSIC"
+
+    c = Reader(daemon, "c")
+    readers.callback(c.consumer.close)
+    poll_until([a, b, c], [2, 2, 2], "the three members have two partitions each")
+    assert type_of_group(daemon) == "CONSUMER"
+    mine = min(a.partitions)
+    a.consumer.commit(offsets=[TopicPartition("orders", mine, 9)], asynchronous=False)
+    daemon.restart()
+    a.close()
+    poll_until([b, c], [3, 3], "two members of two protocols have three partitions each")
+    b.close()
+    poll_until([c], [6], "the member of the new protocol has all partitions")
+
+    d = Reader(daemon, "d", **classic)
+    readers.callback(d.consumer.close)
+    poll_until([c, d], [3, 3], "a classic member joins again")
+    c.close()
+    poll_until([d], [6], "the classic member has all partitions")
+    assert type_of_group(daemon) == "CLASSIC"
+    (committed,) = d.consumer.committed([TopicPartition("orders", mine)])
+    assert committed.offset >= 9
+
+
+def type_of_group(daemon: Daemon) -> str:
+    admin = AdminClient({"bootstrap.servers": daemon.address})
+    (group,) = admin.list_consumer_groups().result().valid
+    return str(group.type.name)
 
 
 def described(daemon: Daemon) -> tuple[str, list[tuple[str, list[int]]]]:

@@ -233,7 +233,7 @@ class Cluster:
             check_consumer_group(consumer_group)
         in_consumer_groups = sum(len(group.members) for group in consumer_groups)
         assert totals.members == sum(len(group.members) for group in groups) + in_consumer_groups
-        assert totals.metadata_bytes == sum(group.metadata_bytes for group in groups)
+        assert totals.metadata_bytes == sum(group.metadata_bytes for group in (*groups, *consumer_groups))
         shards = map(self.core.partition, range(len(self.log.partitions)))
         assert totals.offsets == sum(shard.offsets.count for shard in shards)
         assert parked == self.core.timers.parked_heartbeats.waiting

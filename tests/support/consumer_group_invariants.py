@@ -6,6 +6,7 @@ from collections import Counter
 
 from coordinator.core.consumer_group.group import ConsumerGroup
 from coordinator.core.consumer_group.member import STABLE, UNREVOKED
+from coordinator.core.group.group import size_of
 
 
 def check_consumer_group(group: ConsumerGroup) -> None:
@@ -15,10 +16,11 @@ def check_consumer_group(group: ConsumerGroup) -> None:
     assert group.regex_topic_counts == Counter(
         topic for resolved in group.regexes.values() for topic in resolved.topics
     )
-    assert group.assignor_votes == Counter(
-        member.assignor for member in members if member.assignor is not None and member.classic is None
-    )
+    assert group.assignor_votes == Counter(member.assignor for member in members if member.assignor is not None)
     assert group.classic_count == sum(member.classic is not None for member in members)
+    classic = [member.classic.protocols for member in members if member.classic is not None]
+    assert group.classic_protocols == Counter(name for protocols in classic for name, _ in protocols)
+    assert group.metadata_bytes == sum(map(size_of, classic))
     assert group.stable_at == Counter(member.epoch for member in members if member.state == STABLE)
     assert group.static_members == {
         member.instance_id: member.member_id for member in members if member.instance_id is not None

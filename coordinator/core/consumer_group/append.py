@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from coordinator.core.consumer_group.group import ConsumerGroup
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
+    from coordinator.core.group.group import Group
     from protocol.error_codes import ErrorCode
 
 
 class ConsumerGroupAppend(PendingAppend):
     """Pending append of the records of one event."""
 
-    __slots__ = ("answers", "consumer_group", "inverses", "on_failed", "removed", "undone")
+    __slots__ = ("answers", "classic", "consumer_group", "inverses", "on_failed", "removed", "undone")
 
     def __init__(
         self,
@@ -32,11 +33,13 @@ class ConsumerGroupAppend(PendingAppend):
         inverses: list[Inverse],
         removed: list[str],
         on_failed: Callable[[Context], None] | None,
+        classic: Group | None = None,
     ) -> None:
         self.consumer_group = group
         self.inverses = inverses
         self.answers: list[tuple[Ticket, Any, Callable[[ErrorCode], Any]]] = []
         self.on_failed = on_failed  # what tries again, if no client does
+        self.classic = classic  # the classic group that takes the place of the group
         self.removed = removed  # members whose timers end when it is durable
         self.undone: set[str] = set()  # members whose former values were restored
 
@@ -48,6 +51,9 @@ class ConsumerGroupAppend(PendingAppend):
         group = self.consumer_group
         group.is_recorded = True
         group.record_offset = self.last_offset
+        if self.classic is not None:
+            self.classic.is_recorded = True
+            self.classic.record_offset = self.last_offset
         self._settled()
         for member_id in self.removed:
             if member_id not in group.members and (session := group.sessions.pop(member_id, None)) is not None:

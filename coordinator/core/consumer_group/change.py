@@ -13,6 +13,8 @@ from coordinator.core.consumer_group.append import ConsumerGroupAppend
 from coordinator.core.consumer_group.undo import (
     ASSIGNMENT_EPOCH,
     CLASSIC,
+    CREATION,
+    DOWNGRADE,
     EPOCH,
     HOMOGENEOUS,
     MEMBER,
@@ -38,13 +40,14 @@ if TYPE_CHECKING:
 class ConsumerGroupChange:
     """The changes of one event in one group."""
 
-    __slots__ = ("group", "inverses", "records", "removed")
+    __slots__ = ("classic", "group", "inverses", "records", "removed")
 
     def __init__(self, group: ConsumerGroup) -> None:
         self.group = group
         self.records: list[GroupRecord] = []
         self.inverses: list[Inverse] = []
         self.removed: list[str] = []  # members
+        self.classic: Group | None = None  # what the group has become
 
     # -- memory --------------------------------------------------------------------------------------------------
 
@@ -53,13 +56,26 @@ class ConsumerGroupChange:
         former = self.group.put(member)
         self.inverses.append(Inverse(MEMBER, member.member_id, former))
 
-    def replace_classic(self, classic: Group) -> None:
-        """Put the group in the place of an Empty classic one, whose committed offsets stay."""
-        timestamp_ms = classic.state_timestamp_ms
-        classic.shard.forget(classic)
-        classic.state_timestamp_ms = timestamp_ms  # for `end_deletion`
-        self.inverses.append(Inverse(CLASSIC, "", classic))
-        self.records += classic.tombstones()
+    def begin_group(self, classic: Group | None) -> None:
+        """Make a new group known, in the place of a classic one, whose tombstone is written and whose offsets stay."""
+        shard = self.group.shard
+        first = []
+        if classic is not None:
+            shard.forget(classic)
+            shard.hand_over(classic, self.group)
+            first.append(Inverse(CLASSIC, "", classic))
+        shard.add_consumer_group(self.group)
+        self.inverses[:0] = [*first, Inverse(CREATION, "", None)]  # undone last: first the creation
+
+    def become_classic(self, classic: Group) -> None:
+        """Put a classic group with the members in the place of the group (`GroupMetadataManager.convertToClassic`)."""
+        group = self.group
+        self.records += group.tombstones()
+        group.shard.forget_consumer_group(group)
+        self.inverses.append(Inverse(DOWNGRADE, "", classic))
+        self.classic = classic
+        group.shard.add(classic)
+        group.shard.hand_over(group, classic)
 
     # -- memory and records --------------------------------------------------------------------------------------
 
@@ -142,7 +158,7 @@ class ConsumerGroupChange:
         if not self.records:
             return None
         group = self.group
-        append = ConsumerGroupAppend(group, self.inverses, self.removed, on_failed)
+        append = ConsumerGroupAppend(group, self.inverses, self.removed, on_failed, self.classic)
         context.append(group, tuple(self.records), append)
         if context.too_large and context.too_large[-1] is append:
             append.undo()  # before the next event of this group; its answers follow at the end of this one

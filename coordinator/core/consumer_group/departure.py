@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from coordinator.core.consumer_group.assignors.assignment import NOTHING_ASSIGNED
 from coordinator.core.consumer_group.change import ConsumerGroupChange
+from coordinator.core.consumer_group.downgrade import downgrade, is_downgraded_without
 from coordinator.core.consumer_group.errors import GroupError
+from coordinator.core.consumer_group.heartbeat import check_owner
 from coordinator.core.consumer_group.member import NO_EPOCHS, STATIC_LEAVE_EPOCH
 from coordinator.core.consumer_group.subscription import hash_of_topics
 from protocol.error_codes import ErrorCode
@@ -21,7 +23,16 @@ if TYPE_CHECKING:
 
     from coordinator.core.consumer_group.group import ConsumerGroup
     from coordinator.core.consumer_group.topics import TopicsImage
+    from coordinator.core.context import Context
     from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+
+def depart(change: ConsumerGroupChange, member_ids: Sequence[str], topics: TopicsImage, context: Context) -> None:
+    """Remove members. If only members of the classic protocol are left, the group becomes classic."""
+    if is_downgraded_without(change.group, member_ids, context):
+        downgrade(change, member_ids, change.group.epoch, topics, context, rebalances=True)
+    else:
+        remove(change, member_ids, topics)
 
 
 def leaving_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> str:
@@ -33,15 +44,7 @@ def leaving_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest)
                 ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}."
             )
         return member_id
-    owner = group.static_members.get(instance_id)
-    if owner is None:
-        raise GroupError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-    if owner != member_id:
-        raise GroupError(
-            ErrorCode.FENCED_INSTANCE_ID,
-            f"Static member {member_id} with instance id {instance_id} was fenced by member {owner}.",
-        )
-    return owner
+    return check_owner(group, member_id, instance_id).member_id
 
 
 def pause(change: ConsumerGroupChange, member_id: str) -> None:

@@ -16,12 +16,14 @@ from coordinator.core.consumer_group.assignors.assignment import NOTHING_ASSIGNE
 from coordinator.core.consumer_group.member import STABLE, ConsumerMember
 from coordinator.core.consumer_group.records import tombstone
 from coordinator.core.context import InvariantError
+from coordinator.core.group.group import CONSUMER, size_of
 from protocol.error_codes import ErrorCode
 from protocol.group_records import RecordKind
 
 if TYPE_CHECKING:
     from coordinator.core.consumer_group.append import ConsumerGroupAppend
     from coordinator.core.consumer_group.session import MemberSession
+    from coordinator.core.group.member import Protocols
     from coordinator.core.shard import Shard
 
 
@@ -53,6 +55,7 @@ class ConsumerGroup(AnyGroup):
         "assignment_epoch",
         "assignor_votes",
         "classic_count",
+        "classic_protocols",
         "epoch",
         "has_old_topics",
         "holders",
@@ -60,6 +63,7 @@ class ConsumerGroup(AnyGroup):
         "is_deleted",
         "last_append",
         "members",
+        "metadata_bytes",
         "metadata_hash",
         "name_counts",
         "regex_counts",
@@ -92,6 +96,8 @@ class ConsumerGroup(AnyGroup):
         self.regex_topic_counts: dict[str, int] = {}  # topic name -> resolved regular expressions that match it
         self.assignor_votes: dict[str, int] = {}
         self.classic_count = 0
+        self.classic_protocols: dict[str, int] = {}  # protocol name -> members of the classic protocol that offer it
+        self.metadata_bytes = 0  # of the protocols of those
         self.stable_at: dict[int, int] = {}  # member epoch -> members with state STABLE
         self.was_homogeneous = True  # `is_homogeneous` when a member was written or removed last
         # -- of this process --
@@ -179,6 +185,12 @@ class ConsumerGroup(AnyGroup):
         """Return the assignor with the most votes; the first configured one of those with equal votes."""
         return max(configured, key=lambda name: self.assignor_votes.get(name, 0))
 
+    def supports_classic(self, protocol_type: str, protocols: Protocols) -> bool:
+        """Return whether a member of the classic protocol may join (`ConsumerGroup.supportsClassicProtocols`)."""
+        return protocol_type == CONSUMER and any(
+            self.classic_protocols.get(name, 0) == self.classic_count for name, _ in protocols
+        )
+
     def target_of(self, member_id: str) -> Assignment:
         return self.targets.get(member_id, NOTHING_ASSIGNED)
 
@@ -225,10 +237,15 @@ class ConsumerGroup(AnyGroup):
                 _add(self.name_counts, name, change)
         if member.regex and (other is None or other.regex != member.regex):
             _add(self.regex_counts, member.regex, change)
-        if member.assignor is not None and member.classic is None:
+        if member.assignor is not None:
             _add(self.assignor_votes, member.assignor, change)
         if member.classic is not None:
             self.classic_count += change
+            for name, _ in member.classic.protocols:
+                _add(self.classic_protocols, name, change)
+            size = change * size_of(member.classic.protocols)
+            self.metadata_bytes += size
+            self.shard.totals.metadata_bytes += size
         if member.state == STABLE:
             _add(self.stable_at, member.epoch, change)
         if member.instance_id is not None:

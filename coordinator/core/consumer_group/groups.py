@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.core.consumer_group.append import ConsumerGroupAppend
 from coordinator.core.consumer_group.change import ConsumerGroupChange
-from coordinator.core.consumer_group.departure import leaving_member, pause, remove
+from coordinator.core.consumer_group.departure import depart, leaving_member, pause
 from coordinator.core.consumer_group.describe import describe_consumer_groups
 from coordinator.core.consumer_group.errors import GroupError
 from coordinator.core.consumer_group.group import ConsumerGroup
@@ -28,9 +28,10 @@ from coordinator.core.consumer_group.target import (
     update_target,
     update_target_in_slices,
 )
-from coordinator.core.consumer_group.undo import CREATION, FORGOTTEN, Inverse
+from coordinator.core.consumer_group.undo import FORGOTTEN, Inverse
+from coordinator.core.consumer_group.upgrade import check_upgrade, dismiss, resume, take_members
 from coordinator.core.consumer_group.validation import check_request
-from coordinator.core.group.state import EMPTY
+from coordinator.core.group.state import EMPTY, STABLE
 from protocol.error_codes import ErrorCode
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from coordinator.core.consumer_group.topics import TopicsImage
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
+    from coordinator.core.group.group import Group
     from coordinator.core.registry import GroupRegistry
     from coordinator.core.shard import Shard
     from coordinator.core.timers import GroupTimers
@@ -85,7 +87,7 @@ class ConsumerGroups:
         request = command.request
         group = self._registry.consumer_groups.get(request.group_id)
         if group is not None and is_plain(group, request, ticket, self.topics.version) and not group.is_dead:
-            session = self._renew(group, request.member_id, ticket, context)
+            session = self.renew(group, request.member_id, ticket, context)
             member = group.members[request.member_id]
             response = ConsumerGroupHeartbeatResponse(
                 error_code=0,
@@ -93,7 +95,7 @@ class ConsumerGroups:
                 member_epoch=member.epoch,
                 heartbeat_interval_ms=heartbeat_interval_ms(group, member, session, context),
             )
-            self._answer(group, ticket, response, context)
+            self.answer(group, ticket, response, refused, context)
             return
         try:
             if not self._is_enabled:
@@ -112,30 +114,51 @@ class ConsumerGroups:
             context.reply(ticket, refused(refusal.error, refusal.message))
 
     def _beat(self, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, context: Context) -> None:
-        change = self._change_of(request, context)
+        change, classic = self._change_of(request, context)
         group = change.group
         member_id = request.member_id or context.new_member_uuid()
         try:
+            if classic is not None and classic.state is not EMPTY:
+                take_members(change, classic, self.topics)
             outcome = beat(self, change, request, member_id, ticket, context)
         except BaseException:
             change.roll_back()
             raise
+        on_failed = None
         if group.shard.consumer_groups.get(group.group_id) is not group:
-            group.shard.add_consumer_group(group)
-            change.inverses.insert(0, Inverse(CREATION, "", None))
-        session = self._renew(group, member_id, ticket, context)
+            if classic is not None:
+                on_failed = partial(self._resume_classic, group.group_id, classic.state is STABLE)
+                dismiss(classic, context)
+            change.begin_group(classic)
+            for each in group.members:
+                if each != member_id:
+                    self.session(group, each).start(session_timeout_ms(group, each, context), context)
+        session = self.renew(group, member_id, ticket, context)
+        session.end_join()
+        session.end_sync()
         self._time_revocation(session, outcome, context)
         response = success(request, outcome, heartbeat_interval_ms(group, outcome.member, session, context))
-        self._finish(change, ticket, response, context)
+        self.finish(change, ticket, response, refused, context, on_failed)
 
-    def _change_of(self, request: ConsumerGroupHeartbeatRequest, context: Context) -> ConsumerGroupChange:
-        """Return a change of the group of a heartbeat, which is a new one if a client joins the first time."""
+    def _resume_classic(self, group_id: str, was_stable: bool, context: Context) -> None:
+        """Go on with the classic group: the append of its upgrade has failed."""
+        classic = self._registry.groups.get(group_id)
+        if classic is not None:
+            resume(classic, was_stable=was_stable, context=context)
+
+    def _change_of(
+        self, request: ConsumerGroupHeartbeatRequest, context: Context
+    ) -> tuple[ConsumerGroupChange, Group | None]:
+        """Return a change of the group of a heartbeat, which is a new one if a client joins the first time.
+
+        The classic group in whose place a new one is put comes with it; it is not changed yet. Raises GroupError.
+        """
         group_id = request.group_id
         group = self._registry.consumer_groups.get(group_id)
         if group is not None:
             if group.is_dead:
                 raise GroupError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-            return ConsumerGroupChange(group)
+            return ConsumerGroupChange(group), None
         not_found = GroupError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
         if request.member_epoch != 0:
             raise not_found
@@ -146,11 +169,11 @@ class ConsumerGroups:
         if classic is not None and classic.is_dead:
             raise GroupError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if classic is not None and classic.state is not EMPTY:
-            raise not_found
+            check_upgrade(classic, context)
         change = ConsumerGroupChange(ConsumerGroup(group_id, self._registry.shard_of(group_id), context.wall_ms))
         if classic is not None:
-            change.replace_classic(classic)
-        return change
+            change.records += classic.tombstones()
+        return change, classic
 
     def _leave(self, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, context: Context) -> None:
         group = self._registry.consumer_groups.get(request.group_id)
@@ -161,28 +184,60 @@ class ConsumerGroups:
         if request.member_epoch == STATIC_LEAVE_EPOCH and request.instance_id is not None:
             pause(change, member_id)
         else:
-            remove(change, [member_id], self.topics)
+            depart(change, [member_id], self.topics, context)
         response = ConsumerGroupHeartbeatResponse(
             error_code=0, member_id=request.member_id, member_epoch=request.member_epoch, heartbeat_interval_ms=0
         )
-        self._finish(change, ticket, response, context)
+        self.finish(change, ticket, response, refused, context)
 
-    def _finish(
-        self, change: ConsumerGroupChange, ticket: Ticket, response: ConsumerGroupHeartbeatResponse, context: Context
+    # -- answers -------------------------------------------------------------------------------------------------
+
+    def finish(
+        self,
+        change: ConsumerGroupChange,
+        ticket: Ticket,
+        response: Any,
+        refusal: Callable[[ErrorCode], Any],
+        context: Context,
+        on_failed: Callable[[Context], None] | None = None,
     ) -> None:
-        """Append what the event has changed; the answer follows the append."""
-        append = change.append(context)
+        """Append what the event has changed; the answer follows the append, `refusal` makes it if that fails."""
+        append = self._append(change, context, on_failed)
         if append is not None:
-            append.answer(ticket, response, refused)
+            append.answer(ticket, response, refusal)
         else:
-            self._answer(change.group, ticket, response, context)
+            self.answer(change.group, ticket, response, refusal, context)
 
-    def _answer(self, group: ConsumerGroup, ticket: Ticket, response: Any, context: Context) -> None:
+    def answer(
+        self,
+        group: ConsumerGroup,
+        ticket: Ticket,
+        response: Any,
+        refusal: Callable[[ErrorCode], Any],
+        context: Context,
+    ) -> None:
         """Answer now, or behind the last append in flight: the answer must not tell of what may be undone."""
         if group.last_append is None:
             context.reply(ticket, response)
         else:
-            group.last_append.answer(ticket, response, refused)
+            group.last_append.answer(ticket, response, refusal)
+
+    def _append(
+        self, change: ConsumerGroupChange, context: Context, on_failed: Callable[[Context], None] | None
+    ) -> ConsumerGroupAppend | None:
+        if change.classic is not None:
+            on_failed = partial(self._resume, change.group, change.classic, on_failed)
+        return change.append(context, on_failed)
+
+    def _resume(
+        self, group: ConsumerGroup, classic: Group, on_failed: Callable[[Context], None] | None, context: Context
+    ) -> None:
+        """Go on with a KIP-848 group whose downgrade was not written, and refuse what waits in the classic group."""
+        dismiss(classic, context)
+        for member in list(group.members.values()):
+            self.session(group, member.member_id).restore(member, context)
+        if on_failed is not None:
+            on_failed(context)
 
     # -- other requests ------------------------------------------------------------------------------------------
 
@@ -193,7 +248,7 @@ class ConsumerGroups:
     def give_way(self, group_id: str, context: Context) -> bool:
         """Delete an Empty group, because a client joins by the classic protocol. Its committed offsets stay.
 
-        False if the group has members: those of the two protocols cannot be together yet.
+        False if the group has members.
         """
         group = self._registry.consumer_groups[group_id]
         if group.members or group.is_dead:
@@ -232,19 +287,21 @@ class ConsumerGroups:
             group = restored(each, shard, context.wall_ms)
             shard.add_consumer_group(group)
             for member in group.members.values():
-                session = self._session(group, member.member_id)
+                session = self.session(group, member.member_id)
                 session.start(session_timeout_ms(group, member.member_id, context), context)
-                if member.state == UNREVOKED:
+                if member.state == UNREVOKED and member.classic is None:
                     session.start_rebalance(member, context)
 
-    def _session(self, group: ConsumerGroup, member_id: str) -> MemberSession:
+    def session(self, group: ConsumerGroup, member_id: str) -> MemberSession:
         session = group.sessions.get(member_id)
         if session is None:
-            session = group.sessions[member_id] = MemberSession(group, member_id, 0, self._expired, self._not_revoked)
+            session = MemberSession(group, member_id, 0, self._expired, self._not_revoked, self._silent)
+            group.sessions[member_id] = session
         return session
 
-    def _renew(self, group: ConsumerGroup, member_id: str, ticket: Ticket, context: Context) -> MemberSession:
-        session = self._session(group, member_id)
+    def renew(self, group: ConsumerGroup, member_id: str, ticket: Ticket, context: Context) -> MemberSession:
+        """Move the deadline of a member's session: a request of it has come."""
+        session = self.session(group, member_id)
         session.heard_ms = context.now_ms
         session.software = ticket.client_software
         session.start(session_timeout_ms(group, member_id, context), context)
@@ -273,10 +330,18 @@ class ConsumerGroups:
         context.counters.fenced_members += 1
         self._fence(group, member_id, context, epoch)
 
+    def _silent(self, group: ConsumerGroup, member_id: str, context: Context) -> None:
+        """Remove a member of the classic protocol that did not rejoin or sync within its rebalance timeout."""
+        member = group.members.get(member_id)
+        if group.is_dead or member is None or member.classic is None:
+            return
+        context.counters.fenced_members += 1
+        self._fence(group, member_id, context)
+
     def _fence(self, group: ConsumerGroup, member_id: str, context: Context, epoch: int | None = None) -> None:
         change = ConsumerGroupChange(group)
-        remove(change, [member_id], self.topics)
-        change.append(context, partial(self._fence_later, group, member_id, epoch))
+        depart(change, [member_id], self.topics, context)
+        self._append(change, context, partial(self._fence_later, group, member_id, epoch))
 
     def _fence_later(self, group: ConsumerGroup, member_id: str, epoch: int | None, context: Context) -> None:
         """Try again: the append of a removal has failed."""

@@ -85,8 +85,8 @@ def find_member(change: ConsumerGroupChange, request: ConsumerGroupHeartbeatRequ
             raise _unknown(group, member_id)
         _check_epoch(member, request)
         return member
-    owner = group.static_members.get(instance_id)
     if is_join:
+        owner = group.static_members.get(instance_id)
         if owner is None:
             return member if member is not None else ConsumerMember(member_id)
         former = group.members[owner]
@@ -96,7 +96,15 @@ def find_member(change: ConsumerGroupChange, request: ConsumerGroupHeartbeatRequ
                 f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance "
                 f"id is owned by member {owner}.",
             )
-        return _replace(change, former, member_id)
+        return replace_static(change, former, member_id)
+    member = check_owner(group, member_id, instance_id)
+    _check_epoch(member, request)
+    return member
+
+
+def check_owner(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerMember:
+    """Return the member with an instance id; GroupError if that is not `member_id`."""
+    owner = group.static_members.get(instance_id)
     if owner is None:
         raise GroupError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
     if owner != member_id:
@@ -104,9 +112,7 @@ def find_member(change: ConsumerGroupChange, request: ConsumerGroupHeartbeatRequ
             ErrorCode.FENCED_INSTANCE_ID,
             f"Static member {member_id} with instance id {instance_id} was fenced by member {owner}.",
         )
-    member = group.members[owner]
-    _check_epoch(member, request)
-    return member
+    return group.members[owner]
 
 
 def _unknown(group: ConsumerGroup, member_id: str) -> GroupError:
@@ -133,7 +139,7 @@ def _check_epoch(member: ConsumerMember, request: ConsumerGroupHeartbeatRequest)
         )
 
 
-def _replace(change: ConsumerGroupChange, former: ConsumerMember, member_id: str) -> ConsumerMember:
+def replace_static(change: ConsumerGroupChange, former: ConsumerMember, member_id: str) -> ConsumerMember:
     """Give the place of a static member to its next run. The group epoch stays: its assignment is the same."""
     group = change.group
     target = group.target_of(former.member_id)
@@ -173,18 +179,47 @@ def beat(
     context: Context,
 ) -> HeartbeatOutcome:
     """Run the steps of one heartbeat. Raises GroupError; the caller rolls back then."""
-    group = change.group
-    if (
-        len(group.members) >= context.config.group_consumer_max_size
-        and member_id not in group.members
-        and request.instance_id not in group.static_members
-    ):
-        raise GroupError(
-            ErrorCode.GROUP_MAX_SIZE_REACHED,
-            f"The consumer group has reached its maximum capacity of {context.config.group_consumer_max_size} members.",
-        )
+    check_size(change.group, member_id, request.instance_id, context)
     found = find_member(change, request, member_id)
     member = updated(found, request, ticket)
+    changes = subscribe(groups, change, found, member, context)
+    groups.update_target_if_behind(change, context, is_homogeneous=changes.is_homogeneous)
+    return follow(groups, change, member, owned_of(request), found, is_changed=changes.is_changed)
+
+
+def check_size(group: ConsumerGroup, member_id: str, instance_id: str | None, context: Context) -> None:
+    """Raise GroupError if there is no room for a member."""
+    config = context.config
+    if member_id in group.members or instance_id in group.static_members:
+        return
+    if len(group.members) >= config.group_consumer_max_size:
+        raise GroupError(
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            f"The consumer group has reached its maximum capacity of {config.group_consumer_max_size} members.",
+        )
+    if group.shard.totals.members >= config.max_members:
+        raise GroupError(
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            f"All groups together have max.members = {config.max_members} members.",
+        )
+
+
+class SubscriptionChanges(NamedTuple):
+    """The changes that a request makes to the subscriptions of a group."""
+
+    is_changed: bool  # those of the member
+    is_homogeneous: bool  # the subscription type, as the target is to be computed
+
+
+def subscribe(
+    groups: ConsumerGroups,
+    change: ConsumerGroupChange,
+    found: ConsumerMember,
+    member: ConsumerMember,
+    context: Context,
+) -> SubscriptionChanges:
+    """Put `member` in the place of `found` and raise the group epoch if need be. Raises GroupError."""
+    group, member_id = change.group, member.member_id
     is_new = member_id not in group.members
     names_changed = found.topic_names != member.topic_names
     regex = update_regex(group, found, member)
@@ -198,29 +233,28 @@ def beat(
     if found.regex and found.regex not in group.regex_counts:
         change.drop_regex(found.regex)
     groups.resolve_if_due(group, resolved, context, needs_refresh=regex.needs_refresh)
-    is_input_changed = names_changed or regex.is_resolved or group.assignor_name(groups.names) != assignor
+    has_new_assignor = member.classic is None and group.assignor_name(groups.names) != assignor
+    is_input_changed = names_changed or regex.is_resolved or has_new_assignor
     has_looked = bump_epoch(
         change, groups.topics, context, is_changed=is_input_changed, have_topics_changed=have_changed
     )
     is_homogeneous = group.is_homogeneous if has_looked else was_homogeneous
-    groups.update_target_if_behind(change, context, is_homogeneous=is_homogeneous)
-    is_changed = names_changed or regex.is_changed
-    after = member
-    if is_changed or not member.is_reconciled(group.assignment_epoch):
-        after = reconcile_member(groups, change, member, owned_of(request), is_changed=is_changed)
-    return HeartbeatOutcome(found, member, after)
+    return SubscriptionChanges(names_changed or regex.is_changed, is_homogeneous)
 
 
-def reconcile_member(
+def follow(
     groups: ConsumerGroups,
     change: ConsumerGroupChange,
     member: ConsumerMember,
     owned: Assignment | None,
+    found: ConsumerMember,
     *,
     is_changed: bool,
-) -> ConsumerMember:
-    """Take the next step of a member and write it."""
+) -> HeartbeatOutcome:
+    """Take the next step of a member towards its target, and write it."""
     group = change.group
+    if not is_changed and member.is_reconciled(group.assignment_epoch):
+        return HeartbeatOutcome(found, member, member)
     facts = Facts(
         target=group.target_of(member.member_id),
         target_epoch=group.assignment_epoch,
@@ -233,7 +267,7 @@ def reconcile_member(
     if after != member:
         change.put(after)
         change.write_current(after)
-    return after
+    return HeartbeatOutcome(found, member, after)
 
 
 def owned_of(request: ConsumerGroupHeartbeatRequest) -> Assignment | None:

@@ -61,6 +61,7 @@ class MemberSession:
         "join_timer",
         "member_id",
         "on_expired",
+        "on_no_request",
         "on_not_revoked",
         "rebalance_timer",
         "software",
@@ -76,6 +77,7 @@ class MemberSession:
         deadline_ms: int,
         on_expired: Callable[[ConsumerGroup, str, Context], None],
         on_not_revoked: Callable[[ConsumerGroup, str, int, Context], None],
+        on_no_request: Callable[[ConsumerGroup, str, Context], None],
     ) -> None:
         self.group = group
         self.member_id = member_id
@@ -84,6 +86,7 @@ class MemberSession:
         self.waiting_since_ms = -1  # monotonic; for partitions that others hold; -1: it has its target
         self.on_expired = on_expired
         self.on_not_revoked = on_not_revoked
+        self.on_no_request = on_no_request
         self.software: ClientSoftware | None = None
         self.timer: SessionTimer | None = None
         self.rebalance_timer: MemberTimer | None = None
@@ -111,10 +114,39 @@ class MemberSession:
     def restore(self, member: ConsumerMember, context: Context) -> None:
         """Set the timers for the value of a member before an event, which was undone."""
         self.start(session_timeout_ms(self.group, self.member_id, context), context)
-        if member.state == UNREVOKED:
+        if member.state == UNREVOKED and member.classic is None:
             self.start_rebalance(member, context)
         else:
             self.end_rebalance()
+
+    def await_join(self, member: ConsumerMember, context: Context) -> None:
+        """Expect a member of the classic protocol to join again within its rebalance timeout, counted from the first
+        answer that told it to.
+        """
+        if self.join_timer is None or self.join_timer.is_completed:
+            self.join_timer = self._watch(member, context)
+
+    def await_sync(self, member: ConsumerMember, context: Context) -> None:
+        """Expect a member of the classic protocol, which has joined, to send a SyncGroup."""
+        self.end_join()
+        self.end_sync()
+        self.sync_timer = self._watch(member, context)
+
+    def _watch(self, member: ConsumerMember, context: Context) -> MemberTimer:
+        deadline_ms = context.now_ms + max(member.rebalance_timeout_ms, 0)
+        timer = MemberTimer(deadline_ms, partial(self.on_no_request, self.group, self.member_id))
+        context.timers.watch_member(timer)
+        return timer
+
+    def end_join(self) -> None:
+        timer, self.join_timer = self.join_timer, None
+        if timer is not None:
+            timer.cancel()
+
+    def end_sync(self) -> None:
+        timer, self.sync_timer = self.sync_timer, None
+        if timer is not None:
+            timer.cancel()
 
     def end_rebalance(self) -> None:
         timer, self.rebalance_timer = self.rebalance_timer, None

@@ -26,6 +26,7 @@ DELETION: Final = 7
 CLASSIC: Final = 8
 FORGOTTEN: Final = 9
 HOMOGENEOUS: Final = 10
+DOWNGRADE: Final = 11
 
 
 class Inverse(NamedTuple):
@@ -67,8 +68,13 @@ def undo(group: ConsumerGroup, inverses: Sequence[Inverse]) -> None:
         elif what == CLASSIC:
             value.end_deletion()
         elif what == FORGOTTEN:
-            group.is_deleted = False
-            group.shard.add_consumer_group(group)
+            group.shard.recall_consumer_group(group)
+        elif what == DOWNGRADE:
+            if not value.is_dead:  # else it was upgraded again, which is undone already
+                group.shard.forget(value)
+            elif (revived := group.shard.groups.get(group.group_id)) is not None:
+                group.shard.forget(revived)
+            group.shard.recall_consumer_group(group)
         else:
             group.is_deleted = False
     group.seen_topics_version = -1  # the comparison that this event made is void, too

@@ -197,9 +197,18 @@ class Group(AnyGroup):
         self.state_timestamp_ms = timestamp_ms  # for `end_deletion`: the time since which the group is empty
 
     def end_deletion(self) -> None:
-        """Put an identical Empty group in the place of this one, which stays Dead."""
+        """Put an identical group in the place of this one, which stays Dead.
+
+        With members it is Stable, without parked requests, and their sessions are not started.
+        """
         group = Group(self.group_id, self.shard, self.state_timestamp_ms)
+        for member in self.members.values():
+            group.add(member)
+        if group.members:
+            group.leader_id = self.leader_id
+            group.state = STABLE
         group.protocol_type = self.protocol_type
+        group.protocol_name = self.protocol_name
         group.generation = self.generation
         group.is_recorded = self.is_recorded
         group.record_offset = self.record_offset

@@ -8,17 +8,16 @@ starts a rebalance. Source: Kafka's `GroupMetadataManager.classicGroupJoin`.
 
 from __future__ import annotations
 
-import sys
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.core.events.model import Cause, ChangeKind
 from coordinator.core.group.checks import check_member, has_room
-from coordinator.core.group.group import MAX_CACHED_BYTES, size_of, topics_of
+from coordinator.core.group.group import size_of, topics_of
 from coordinator.core.group.incidents import record_refusal
 from coordinator.core.group.member import Member, Protocols
 from coordinator.core.group.parked_heartbeat import Release, release_of
 from coordinator.core.group.progress import client_of, trigger_of
+from coordinator.core.group.protocols import protocols_of
 from coordinator.core.group.rebalance import maybe_rebalance, prepare_rebalance, remove_member
 from coordinator.core.group.rejoin import update_member
 from coordinator.core.group.responses import join_error, join_success
@@ -208,19 +207,10 @@ def _expel(group: Group, member_id: str, context: Context) -> None:
 
 
 def _protocols(group: Group, request: JoinGroupRequest) -> Protocols:
-    """Return the member's protocols, each name once. An equal list of the leader is reused to save memory."""
-    protocols = tuple((sys.intern(protocol.name), protocol.metadata) for protocol in request.protocols)
-    if len(protocols) > 1 and len({name for name, _ in protocols}) < len(protocols):
-        first: dict[str, bytes] = {}
-        for name, metadata in protocols:
-            first.setdefault(name, metadata)
-        protocols = tuple(first.items())
+    """Return the member's protocols. An equal list of the leader is reused to save memory."""
+    protocols = protocols_of(request)
     leader = group.leader
-    if leader is not None and leader.protocols == protocols:
-        return leader.protocols
-    if sum(len(name) + len(metadata) for name, metadata in protocols) > MAX_CACHED_BYTES:
-        return protocols
-    return _shared(protocols)
+    return leader.protocols if leader is not None and leader.protocols == protocols else protocols
 
 
 def subscription_of(protocols: Protocols) -> tuple[tuple[str, frozenset[str]], ...] | None:
@@ -231,9 +221,3 @@ def subscription_of(protocols: Protocols) -> tuple[tuple[str, frozenset[str]], .
         return tuple((name, topics_of(metadata)) for name, metadata in protocols)
     except DecodeError:
         return None
-
-
-@lru_cache(256)
-def _shared(protocols: Protocols) -> Protocols:
-    """Return one object for equal lists, because groups of one application send the same ones."""
-    return protocols
