@@ -218,6 +218,18 @@ class Config(SecurityConfig):
     group_consumer_heartbeat_interval_ms: int = _key(
         5000, "How often members of the consumer protocol send a heartbeat while their group is stable.", minimum=1
     )
+    group_consumer_min_session_timeout_ms: int = _key(
+        45000, "The shortest `consumer.session.timeout.ms` that a group may be given.", minimum=1
+    )
+    group_consumer_max_session_timeout_ms: int = _key(
+        60000, "The longest `consumer.session.timeout.ms` that a group may be given.", minimum=1
+    )
+    group_consumer_min_heartbeat_interval_ms: int = _key(
+        5000, "The shortest `consumer.heartbeat.interval.ms` that a group may be given.", minimum=1
+    )
+    group_consumer_max_heartbeat_interval_ms: int = _key(
+        15000, "The longest `consumer.heartbeat.interval.ms` that a group may be given.", minimum=1
+    )
     group_consumer_waiting_heartbeat_interval_ms: int = _key(
         100,
         "The heartbeat interval of members that wait for partitions of others. It grows with the time that they wait. "

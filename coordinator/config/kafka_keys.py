@@ -50,10 +50,7 @@ KAFKA_KEYS: Final = frozenset(
     early.start.listeners eligible.leader.replicas.enable fetch.purgatory.purge.interval.requests
     group.coordinator.append.linger.ms group.coordinator.new.enable group.coordinator.threads
     group.consumer.assignment.interval.ms group.consumer.assignor.offload.enable
-    group.consumer.max.assignment.interval.ms group.consumer.max.heartbeat.interval.ms
-    group.consumer.max.session.timeout.ms
-    group.consumer.min.assignment.interval.ms group.consumer.min.heartbeat.interval.ms
-    group.consumer.min.session.timeout.ms
+    group.consumer.max.assignment.interval.ms group.consumer.min.assignment.interval.ms
     host.name initial.broker.registration.timeout.ms inter.broker.protocol.version
     internal.metadata.delete.delay.millis
     kafka.metrics.polling.interval.secs kafka.metrics.reporters

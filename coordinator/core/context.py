@@ -12,7 +12,7 @@ append is sent by its `PendingAppend`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from coordinator.core.effects import NOTHING, Append, Effects, Producer, Reply, Ticket
@@ -125,6 +125,7 @@ class Context:
         "config",
         "counters",
         "deadline_ms",
+        "group_configs",
         "new_member_uuid",
         "now_ms",
         "on_too_large",
@@ -145,6 +146,7 @@ class Context:
         recorder: FlightRecorder,
         on_too_large: Callable[[str, int], None],
         take_read_up_to: TakeReadUpTo,
+        group_configs: Mapping[str, Mapping[str, int]],
     ) -> None:
         self.config = config
         self.commit_timeout_ms = config.offsets_commit_timeout_ms
@@ -153,6 +155,7 @@ class Context:
         self.new_member_uuid = new_member_uuid
         self.recorder = recorder
         self.on_too_large = on_too_large  # called with the group id and bytes of an append above message.max.bytes
+        self.group_configs = group_configs  # group id -> setting -> value
         self.take_read_up_to = take_read_up_to  # of the topics: how far a client has read a partition
         self.now_ms = 0  # monotonic clock, for timers
         self.wall_ms = 0  # since the epoch, for records

@@ -122,6 +122,7 @@ class GroupCoordinator:
         has_lease: bool = False,
         topics: TopicsImage = NO_TOPICS,
         assignors: Mapping[str, ConsumerGroupPartitionAssignor] = MappingProxyType({}),
+        group_configs: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
     ) -> None:
         self.is_suspended = False  # the lease of the partitions has ended: no request is answered
         self._suspensions = 0
@@ -142,7 +143,14 @@ class GroupCoordinator:
             config.group_owners_max_bytes,
         )
         self._context = Context(
-            config, self._timers, self.metrics, new_member_uuid, self.recorder, on_too_large, take_read_up_to
+            config,
+            self._timers,
+            self.metrics,
+            new_member_uuid,
+            self.recorder,
+            on_too_large,
+            take_read_up_to,
+            group_configs,
         )
         self._config = config
         self._topic_check = topic_partition_exists if config.offsets_commit_topic_check else None

@@ -497,6 +497,7 @@ class Server:
             owns=cluster.owns_offsets_partition,
             has_lease=claimed is not None,
             topics=CatalogueImage(topic_logs.topics.catalogue),
+            group_configs=topic_logs.topics.catalogue.group_values,
             assignors=assignors,
         )
         return Runtime(

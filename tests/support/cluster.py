@@ -98,6 +98,7 @@ class Cluster:
         self.config = config if config is not None else Config()
         self.clock = Clock()
         self.log = MemoryOffsetsLog(partitions)
+        self.group_configs: dict[str, dict[str, int]] = {}  # of KIP-848 groups
         self.existing_topics: dict[str, int] | None = None  # None: any partition of any topic exists
         self.read_up_to: dict[tuple[str, int, str, str], int] = {}  # by topic, partition, client id and host
         self.flushes_at_once = True
@@ -628,6 +629,7 @@ class Cluster:
             has_lease=self.has_lease,
             topics=self.topics_image,
             assignors=assignors_of(parse_names(self.config.group_consumer_assignors)),
+            group_configs=self.group_configs,
         )
 
     def _new_uuid(self) -> str:

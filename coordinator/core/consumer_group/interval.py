@@ -29,6 +29,9 @@ def heartbeat_interval_ms(
     """Return the interval for the answer to a heartbeat of `member`, in milliseconds."""
     config = context.config
     interval_ms = config.group_consumer_heartbeat_interval_ms
+    own = context.group_configs.get(group.group_id)
+    if own is not None and "consumer.heartbeat.interval.ms" in own:
+        return own["consumer.heartbeat.interval.ms"]
     is_waiting = group.epoch > group.assignment_epoch or (
         member.state != UNREVOKED and not member.is_reconciled(group.assignment_epoch)
     )

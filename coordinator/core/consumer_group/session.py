@@ -166,4 +166,6 @@ def session_timeout_ms(group: ConsumerGroup, member_id: str, context: Context) -
     member = group.members.get(member_id)
     if member is not None and member.classic is not None:
         return member.classic.session_timeout_ms
-    return context.config.group_consumer_session_timeout_ms
+    own = context.group_configs.get(group.group_id)
+    timeout_ms = None if own is None else own.get("consumer.session.timeout.ms")
+    return context.config.group_consumer_session_timeout_ms if timeout_ms is None else timeout_ms

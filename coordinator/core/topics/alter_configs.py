@@ -1,10 +1,11 @@
-"""Changing the settings of topics and nodes while they are in use (IncrementalAlterConfigs, AlterConfigs).
+"""Changing the settings of topics, nodes and groups while they are in use (IncrementalAlterConfigs, AlterConfigs).
 
 Settings that take effect at once can be changed: retention, the largest message, the cleanup policy. A setting that is
 fixed when a topic is created, or has no effect here, is refused with the reason. Its present value is accepted, because
 tools send back all settings that they have read.
 IncrementalAlterConfigs changes the settings it names. AlterConfigs replaces those of a topic: a setting that it omits
-and that can be changed returns to the server's value. The settings of nodes are changed by `node_configs.py`.
+and that can be changed returns to the server's value. The settings of nodes are changed by `node_configs.py`,
+those of groups by `group_configs.py`.
 Source: the checks, in their order, of Kafka's ConfigAdminManager and ControllerConfigurationValidator.
 """
 
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from coordinator.core.topics import names
 from coordinator.core.topics.config_operations import APPEND, DELETE, SET, Operation, check_form, operations
 from coordinator.core.topics.describe import BROKER, BROKER_LOGGER, TOPIC
+from coordinator.core.topics.group_configs import GROUP, alter_group_configs
 from coordinator.core.topics.node_configs import alter_node_configs, why_not_a_node
 from coordinator.core.topics.settings import LIVE, TOPIC_KEYS, ConfigType, Effect, server_value, split_list
 from protocol.error_codes import ErrorCode
@@ -59,6 +61,7 @@ class AlterConfigs:
         self._response = response()
         self._altered: list[tuple[Topic, dict[str, str]]] = []
         self._nodes: dict[str, dict[str, str]] = {}
+        self._groups: dict[str, dict[str, str]] = {}
 
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
         times = Counter((asked.resource_type, asked.resource_name) for asked in self._request.resources)
@@ -79,16 +82,22 @@ class AlterConfigs:
                 refusal = self._alter_one(asked.resource_type, asked.resource_name, operations(asked.configs), parts)
             if refusal is not None:
                 result.error_code, result.error_message = refusal
-        if self._request.validate_only or not (self._altered or self._nodes):
+        if self._request.validate_only or not (self._altered or self._nodes or self._groups):
             out.reply(self._ticket, self._response)
             return None
         return parts.plan(
-            configs={topic.name: configs for topic, configs in self._altered}, node_configs=self._node_configs(parts)
+            configs={topic.name: configs for topic, configs in self._altered},
+            node_configs=self._node_configs(parts),
+            group_configs=self._group_configs(parts),
         )
 
     def _node_configs(self, parts: Parts) -> dict[str, Mapping[str, str]]:
         configs = {**parts.catalogue.node_configs, **self._nodes}
         return {node: each for node, each in configs.items() if each}
+
+    def _group_configs(self, parts: Parts) -> dict[str, Mapping[str, str]]:
+        configs = {**parts.catalogue.group_configs, **self._groups}
+        return {group_id: each for group_id, each in configs.items() if each}
 
     def _alter_one(self, kind: int, name: str, asked: Sequence[Operation], parts: Parts) -> Refusal | None:
         refusal = check_form(asked)
@@ -96,6 +105,8 @@ class AlterConfigs:
             return refusal
         if kind == BROKER:
             return self._alter_node(name, asked, parts)
+        if kind == GROUP:
+            return self._alter_group(name, asked, parts)
         if kind == BROKER_LOGGER:
             return (
                 ErrorCode.INVALID_REQUEST,
@@ -137,9 +148,22 @@ class AlterConfigs:
         self._nodes[name] = altered
         return None
 
+    def _alter_group(self, name: str, asked: Sequence[Operation], parts: Parts) -> Refusal | None:
+        known = parts.catalogue.group_configs
+        before = {} if isinstance(self._request, AlterConfigsRequest) else known.get(name, {})
+        altered = alter_group_configs(name, asked, before, parts.config)
+        if isinstance(altered, tuple):
+            return altered
+        if altered and name not in known and len(known) + len(self._groups) >= parts.config.max_topics:
+            return ErrorCode.POLICY_VIOLATION, f"max.topics = {parts.config.max_topics} groups have settings already"
+        self._groups[name] = altered
+        return None
+
     def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
         if self._nodes:
             parts.catalogue.configure_nodes(self._node_configs(parts))
+        if self._groups:
+            parts.catalogue.configure_groups(self._group_configs(parts))
         for topic, configs in self._altered:
             parts.catalogue.configure(topic, configs)
         out.reply(self._ticket, self._response)

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.config.dynamic_config import DynamicConfig
+from coordinator.core.topics.group_configs import GroupConfigs, values_of
 from coordinator.core.topics.names import GROUP_TOPICS, collision_key, is_internal, why_invalid
 from coordinator.core.topics.partition import InternalLog, Partition
 from coordinator.core.topics.sequences import ProducerBudget
@@ -66,6 +67,7 @@ class Document(NamedTuple):
     lineage: str
     revision: int
     node_configs: dict[str, dict[str, str]]  # node -> settings; "" stands for all nodes
+    group_configs: dict[str, dict[str, str]]  # group id -> settings
 
     def assignments(self) -> dict[str, Mapping[int, int]]:
         """Return the manual assignments: topic -> partition -> node."""
@@ -134,6 +136,8 @@ class Catalogue:
         self._collisions: dict[str, str] = {}  # collision key -> topic name
         self.topics: dict[str, Topic] = {}
         self.node_configs: Mapping[str, Mapping[str, str]] = {}
+        self.group_configs: GroupConfigs = {}
+        self.group_values: dict[str, dict[str, int]] = {}  # the effective ones; always the same dict
         self.dynamic = DynamicConfig(config)
         self.deleted: dict[str, DeletedTopic] = {}  # by name: their directories could not be renamed yet
         self.lineage = ""
@@ -250,6 +254,12 @@ class Catalogue:
                 topic.settings = settings_of(topic.configs, self._config)
         return reason
 
+    def configure_groups(self, group_configs: GroupConfigs) -> None:
+        """Replace the settings of all groups."""
+        self.group_configs = group_configs
+        self.group_values.clear()
+        self.group_values.update(values_of(group_configs, self._config))
+
     def changed_at(self, name: str) -> int:
         """Return the `version` of the last change of a topic, also of a deleted one."""
         return self._changed_at.get(name, self._forgotten_at)
@@ -284,6 +294,7 @@ class Catalogue:
         assigned: Mapping[str, Mapping[int, int]] | None = None,
         configs: Mapping[str, Mapping[str, str]] | None = None,
         node_configs: Mapping[str, Mapping[str, str]] | None = None,
+        group_configs: GroupConfigs | None = None,
         lineage: str | None = None,
         revision: int | None = None,
     ) -> str:
@@ -313,7 +324,9 @@ class Catalogue:
             json.dumps({"name": row.name, "id": row.topic_id.hex(), "partitions": row.partitions}) for row in deleted
         ]
         node_configs = self.node_configs if node_configs is None else node_configs
+        group_configs = self.group_configs if group_configs is None else group_configs
         settings = f'"nodes": {json.dumps(node_configs)},\n' if node_configs else ""
+        settings += f'"groups": {json.dumps(group_configs)},\n' if group_configs else ""
         lineage = json.dumps(self.lineage if lineage is None else lineage)
         revision = self.revision if revision is None else revision
         return (
@@ -350,10 +363,7 @@ def parse_document(text: str) -> Document:
             for row in content["topics"]
         ]
         deleted = [DeletedTopic(row["name"], bytes.fromhex(row["id"]), _count(row)) for row in content["deleted"]]
-        node_configs = {
-            node: {str(name): str(value) for name, value in configs.items()}
-            for node, configs in content.get("nodes", {}).items()
-        }
+        node_configs, group_configs = _settings(content, "nodes"), _settings(content, "groups")
         lineage, revision = content.get("lineage", ""), content.get("revision", 0)  # older documents have neither
         if not isinstance(lineage, str) or type(revision) is not int or not 0 <= revision < 2**63:
             raise CatalogueError(f"it is damaged (lineage {lineage!r}, revision {revision!r})")
@@ -368,7 +378,15 @@ def parse_document(text: str) -> Document:
             raise CatalogueError(f"it is damaged ({reason or 'a topic id is not 16 bytes long'})")
     if len({row.name for row in topics}) != len(topics) or len({row.topic_id for row in topics}) != len(topics):
         raise CatalogueError("it is damaged (a topic is in it twice)")
-    return Document(topics, deleted, lineage, revision, node_configs)
+    return Document(topics, deleted, lineage, revision, node_configs, group_configs)
+
+
+def _settings(content: Mapping[str, Any], kind: str) -> dict[str, dict[str, str]]:
+    """Return the settings of nodes or groups by name."""
+    return {
+        each: {str(name): str(value) for name, value in configs.items()}
+        for each, configs in content.get(kind, {}).items()
+    }
 
 
 def _count(row: Mapping[str, Any]) -> int:

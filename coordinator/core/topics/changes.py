@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from coordinator.core.topics.catalogue import Catalogue, Topic
     from coordinator.core.topics.effects import Outbox
     from coordinator.core.topics.fetch import Fetching
+    from coordinator.core.topics.group_configs import GroupConfigs
     from coordinator.core.topics.partition import Partition
     from coordinator.core.topics.produce import Producing
 
@@ -49,6 +50,7 @@ class Parts:
         assigned: Mapping[str, Mapping[int, int]] | None = None,
         configs: Mapping[str, Mapping[str, str]] | None = None,
         node_configs: Mapping[str, Mapping[str, str]] | None = None,
+        group_configs: GroupConfigs | None = None,
         create: Iterable[Partition] = (),
         lineage: str | None = None,
         revision: int | None = None,
@@ -69,6 +71,7 @@ class Parts:
                 assigned=assigned,
                 configs=configs,
                 node_configs=node_configs,
+                group_configs=group_configs,
                 lineage=lineage,
                 revision=revision,
             ),

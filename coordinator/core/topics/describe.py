@@ -10,13 +10,14 @@ value is fixed here.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from coordinator.config import broker_loggers
 from coordinator.config.config import keys
 from coordinator.config.dynamic_config import DYNAMIC, FOR_ALL, FROM_ALL_NODES, FROM_DEFAULT, DynamicConfig
 from coordinator.core.topics import names
+from coordinator.core.topics.group_configs import FROM_GROUP, GROUP, GROUP_KEYS
 from coordinator.core.topics.partition import LEADER_EPOCH
 from coordinator.core.topics.settings import TOPIC_KEYS, ConfigType, Effect, TopicKey
 from protocol.error_codes import ErrorCode
@@ -169,6 +170,13 @@ def _entries_for_all_nodes(dynamic: DynamicConfig) -> Iterator[_Entry]:
             yield _Entry(name, _SERVER_TYPES[key.type], key.help, levels, is_read_only=False)
 
 
+def _group_entries(configs: Mapping[str, str], dynamic: DynamicConfig) -> Iterator[_Entry]:
+    for key in GROUP_KEYS.values():
+        levels = [(key.name, configs[key.name], FROM_GROUP)] if key.name in configs else []
+        levels += [(key.server_key, value, source) for value, source in dynamic.levels(keys()[key.server_key])]
+        yield _Entry(key.name, ConfigType.INT, key.help, levels, is_read_only=False)
+
+
 def _logger_entries() -> Iterator[_Entry]:
     for name, level in broker_loggers.levels().items():
         yield _Entry(name, ConfigType.UNKNOWN, "", [(name, level, FROM_LOGGER)], is_read_only=False)
@@ -228,6 +236,10 @@ def _entries_of(
         if asked.resource_type == BROKER:
             return list(_broker_entries(catalogue.dynamic)), ErrorCode.NONE, None
         return list(_logger_entries()), ErrorCode.NONE, None
+    if asked.resource_type == GROUP:
+        if not name:
+            return [], ErrorCode.INVALID_REQUEST, "Group name must not be empty"
+        return list(_group_entries(catalogue.group_configs.get(name, {}), catalogue.dynamic)), ErrorCode.NONE, None
     return [], ErrorCode.INVALID_REQUEST, f"resources of type {asked.resource_type} have no settings here"
 
 

@@ -91,6 +91,7 @@ class Replicate:
             assigned={topic.name: assigned for topic, _, assigned in self._growing},
             configs={topic.name: configs for topic, configs in self._altered},
             node_configs=received.node_configs,
+            group_configs=received.group_configs,
             create=[partition for _, more, _ in self._growing for partition in more],
             lineage=received.lineage,
             revision=received.revision,
@@ -100,6 +101,7 @@ class Replicate:
     def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
         forget_topics(self._deleted, parts, changed, out)
         reason = parts.catalogue.configure_nodes(self._received.node_configs)
+        parts.catalogue.configure_groups(self._received.group_configs)
         if reason is not None:
             out.note(f"settings changed at run time are ignored: {reason}")
         for topic in self._new:

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (key 44), versions 0 and 1: settings of topics and nodes that may change in use.
+"""IncrementalAlterConfigs (key 44), versions 0 and 1: settings of topics, nodes and groups that may change in use.
 
 The levels of loggers are changed by the node that is asked. A node that is not the controller forwards changes of
 topics and returns the answer: admin clients send them to any node, and do not retry NOT_CONTROLLER.
@@ -66,7 +66,8 @@ API = Api(
     max_elements=6_000,
     chunked=((0, Array("responses")),),
     does=(
-        "Of topics, of nodes ([which](operations.md#settings-that-change-while-a-node-runs)), and levels of loggers."
+        "Of topics, of nodes ([which](operations.md#settings-that-change-while-a-node-runs)), of groups "
+        "([which](consumer-groups.md#settings)), and levels of loggers."
     ),
     refuses=(
         "Of a node, what is read at start only: INVALID_REQUEST. What has no effect here, and "

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.topics.describe import BROKER, BROKER_LOGGER, TOPIC
+from coordinator.core.topics.group_configs import GROUP
 from coordinator.server.api.chunked_responses import Array
 from coordinator.server.api.handler import Api
 from protocol.api_keys import ApiKey
@@ -26,13 +27,12 @@ if TYPE_CHECKING:
     from coordinator.server.api.node import Node
 
 CLIENT_METRICS: Final = 16
-GROUP: Final = 32
 
 
 def handle(node: Node, request: ListConfigResourcesRequest, ticket: Ticket, now_ms: int) -> None:
     nodes = [str(number) for number in node.cluster.nodes]
     names: dict[int, Iterable[str]] = {  # in the order of Kafka's answer
-        GROUP: (),
+        GROUP: node.topics.catalogue.group_configs,
         CLIENT_METRICS: (),
         BROKER_LOGGER: nodes,
         BROKER: nodes,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from coordinator.core.topics.alter_configs import RESPONSES, AnyRequest
 from coordinator.core.topics.config_operations import check_form, operations
 from coordinator.core.topics.describe import BROKER, BROKER_LOGGER, TOPIC
+from coordinator.core.topics.group_configs import GROUP
 from coordinator.security.acl.model import CLUSTER, AclOperation, Resource, ResourceType
 from coordinator.server.api.authorization.verdict import (
     CLUSTER_DENIED,
@@ -21,7 +22,7 @@ from coordinator.server.api.authorization.verdict import (
     Handle,
     Verdict,
 )
-from coordinator.server.api.list_config_resources import CLIENT_METRICS, GROUP
+from coordinator.server.api.list_config_resources import CLIENT_METRICS
 from protocol.error_codes import ErrorCode
 from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse, DescribeConfigsResult
 from protocol.schema import changed
