@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from coordinator.core.group.member import Member, Timer
     from coordinator.core.group.read_twice import TakeReadUpTo
     from coordinator.core.shard import Shard
+    from coordinator.core.waiting_request import WaitingRequest
     from coordinator.core.work import Steps
 
 Records = tuple[tuple[bytes, bytes | None], ...]
@@ -111,6 +112,9 @@ class Timers(Protocol):
 
     def hold_sync(self, group: Group, member: Member, ticket: Ticket, context: Context) -> bool:
         """Hold the SyncGroup of a member until the next rebalance, for a while. False: it must be answered now."""
+
+    def hold(self, request: WaitingRequest, for_ms: int, context: Context) -> None:
+        """Let a request wait for so long at most."""
 
     def watch_appends(self, shard: Shard) -> None:
         """Answer appends that are in flight for longer than offsets.commit.timeout.ms."""

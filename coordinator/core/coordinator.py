@@ -70,6 +70,7 @@ from coordinator.core.registry import GroupRegistry
 from coordinator.core.shard import ANSWERED_AT_ONCE, PartitionState, Shard
 from coordinator.core.timers import GroupTimers
 from coordinator.core.totals import Totals
+from coordinator.core.waiting_request import WaitingRequest
 from coordinator.core.work import Steps
 from protocol.error_codes import ErrorCode
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse
@@ -408,14 +409,14 @@ class GroupCoordinator:
         """Renew the session and park a repeated Heartbeat, to be answered later. None: it must be handled in full."""
         return self._timers.parked_heartbeats.park(template, ticket, now_ms)
 
-    def release(self, parked: ParkedRequest, now_ms: int) -> Effects:
+    def release(self, parked: WaitingRequest, now_ms: int) -> Effects:
         """Answer a request that waits, unless it was answered, because its connection has received more bytes."""
         context = self._begin(now_ms)
         error = ErrorCode.COORDINATOR_NOT_AVAILABLE if self.is_suspended else None
         parked.release(Release.NEXT_BYTES, context, error)
         return context.effects()
 
-    def drop(self, parked: ParkedRequest) -> None:
+    def drop(self, parked: WaitingRequest) -> None:
         """Forget a request that waits, because its connection has ended."""
         parked.drop(Release.CONNECTION_LOST, self.metrics)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from coordinator.core.group.parked_heartbeat import ParkedRequest
+    from coordinator.core.waiting_request import WaitingRequest
 
 
 class ClientSoftware(NamedTuple):
@@ -72,8 +72,8 @@ class Ticket:
         self.client_id = client_id
         self.client_host = client_host  # in Java form: "/127.0.0.1"
         self.client_software = client_software
-        self.may_be_held = False  # a SyncGroup that its client can wait for; set by the connection
-        self.held: ParkedRequest | None = None  # while it is held
+        self.may_be_held = False  # its client can wait for the answer; set by the connection
+        self.held: WaitingRequest | None = None  # while it is held
         self.throttle_ms = 0  # set by the API layer: the answer tells the client to wait for so long (KIP-219)
         self.has_append = False  # set by the runtime: the request caused an append, which is not durable yet
 

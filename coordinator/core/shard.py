@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from coordinator.core.any_group import AnyGroup
     from coordinator.core.context import Context, PendingAppend
     from coordinator.core.purgatory.purgatory import DelayedOperation
+    from coordinator.core.waiting_request import WaitingRequest
     from coordinator.core.work import Steps, Work
 
 
@@ -291,15 +292,17 @@ class Shard:
                 self._count_out(group)
             group.state = DEAD  # now, because a timer or a request may meet it before its step comes
             group.in_flight = 0
+        held: deque[WaitingRequest] = deque()
         for consumer_group in list(self.consumer_groups.values()):
             self.forget_consumer_group(consumer_group)
+            held.extend(consumer_group.held.values())
         groups = deque(self.groups.values())
         offsets = self.offsets
         self.totals.offsets -= offsets.count
         offsets.totals = None
         self.groups, self.offsets = {}, OffsetStore(self.totals)
         self.quarantine = Quarantine.empty()
-        return _let_go(appends, groups, offsets, error, context)
+        return _let_go(appends, held, groups, offsets, error, context)
 
     def __repr__(self) -> str:
         return (
@@ -310,6 +313,7 @@ class Shard:
 
 def _let_go(
     appends: deque[tuple[PendingAppend, ErrorCode]],
+    held: deque[WaitingRequest],
     groups: deque[Group],
     offsets: OffsetStore,
     error: ErrorCode,
@@ -320,6 +324,12 @@ def _let_go(
     while appends:
         append, own_error = appends.popleft()
         append.abandoned(own_error, context)
+        done += 1
+        if done >= ANSWERED_AT_ONCE:
+            done = 0
+            yield None
+    while held:
+        held.popleft().release(Release.UNLOADED, context, error)
         done += 1
         if done >= ANSWERED_AT_ONCE:
             done = 0

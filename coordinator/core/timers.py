@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member
     from coordinator.core.shard import Shard
+    from coordinator.core.waiting_request import WaitingRequest
 
 
 _PENDING: Final = "pending"
@@ -119,6 +120,9 @@ class GroupTimers:
 
     def hold_sync(self, group: Group, member: Member, ticket: Ticket, context: Context) -> bool:
         return self.parked_heartbeats.hold_sync(group, member, ticket, context.now_ms)
+
+    def hold(self, request: WaitingRequest, for_ms: int, context: Context) -> None:
+        self.parked_heartbeats.hold(request, for_ms, context.now_ms)
 
     # -- appends -------------------------------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ LOG = logging.getLogger("coordinator.connection")
 OFFSET_COMMIT: Final = int(ApiKey.OFFSET_COMMIT)
 HEARTBEAT: Final = int(ApiKey.HEARTBEAT)
 FETCH: Final = int(ApiKey.FETCH)
-SYNC_GROUP: Final = int(ApiKey.SYNC_GROUP)
+MAY_BE_HELD: Final = frozenset({int(ApiKey.SYNC_GROUP), int(ApiKey.CONSUMER_GROUP_HEARTBEAT)})
 STEP_S: Final = 0.0005  # how long requests of one connection run in a row while other connections have queued work
 CHECKED_EVERY: Final = 16  # recognised heartbeats, of about 1 µs each, between two reads of the clock; a power of two
 SMALL_READ: Final = 16_384  # bytes; cutting them into frames takes 0.1 ms at most
@@ -608,7 +608,7 @@ class Connection(asyncio.Protocol):
         )
         if len(frame) > LONG_FRAME:
             slot.is_long = True
-        if is_last and route.key == SYNC_GROUP:
+        if is_last and route.key in MAY_BE_HELD:
             slot.may_be_held = self._parks_heartbeats and (self._login is None or self._login.may_hold(now_ms))
         runtime = self._runtime
         started_s = self.monotonic()

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from coordinator.core.offsets.consumer_records import IgnoredRecords
     from coordinator.core.offsets.quarantine import Quarantine
     from coordinator.core.topics.effects import TopicEffects
+    from coordinator.core.waiting_request import WaitingRequest
     from coordinator.server.api.handler import Api
     from coordinator.server.connections import Session
     from coordinator.server.listener import ServedListener
@@ -337,7 +338,7 @@ class Runtime:
             self._touched = True
         return parked
 
-    def release(self, parked: ParkedRequest, now_ms: int) -> None:
+    def release(self, parked: WaitingRequest, now_ms: int) -> None:
         """Answer a request that waits, before the bytes that its connection has received."""
         self.execute(self.core.release(parked, now_ms))
 

@@ -170,6 +170,13 @@ def _groups(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
             count,
             {"reason": why},
         )
+    for why, count in counters.released_consumer_heartbeats.items():
+        yield _counter(
+            "coordinator_held_consumer_heartbeats_released_total",
+            "ConsumerGroupHeartbeat requests of members with nothing to do that were held and ended, by the reason.",
+            count,
+            {"reason": why},
+        )
     for why, count in counters.released_syncs.items():
         yield _counter(
             "coordinator_held_syncs_released_total",

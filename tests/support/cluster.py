@@ -230,6 +230,7 @@ class Cluster:
         assert by_state == self.core.groups_by_state
         groups, totals = self.core.groups.values(), self.core.totals
         consumer_groups = self.core.consumer_group_ids.values()
+        parked += sum(len(group.held) for group in consumer_groups)
         for consumer_group in consumer_groups:
             check_consumer_group(consumer_group)
         in_consumer_groups = sum(len(group.members) for group in consumer_groups)

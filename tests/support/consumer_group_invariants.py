@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from coordinator.core.consumer_group.group import ConsumerGroup
+from coordinator.core.consumer_group.held_heartbeat import has_step
 from coordinator.core.consumer_group.member import STABLE, UNREVOKED
 from coordinator.core.group.group import size_of
 
@@ -41,5 +42,11 @@ def check_consumer_group(group: ConsumerGroup) -> None:
         if session is not None and session.rebalance_timer is not None and not session.rebalance_timer.is_completed:
             assert member.state == UNREVOKED
     assert group.holders == holders
+    assert set(group.held) <= set(group.members)
+    for member_id, held in group.held.items():
+        assert held.is_waiting
+        assert held.ticket.held is held
+        assert held.command.request.member_id == member_id
+        assert group.is_releasing or not has_step(group, member_id), "a member has a step to take, and hears nothing"
     assert group.assignment_epoch <= group.epoch
     assert set(group.targets) <= set(group.members)

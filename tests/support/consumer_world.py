@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from coordinator.core.consumer_group.group import ConsumerGroup
+from coordinator.core.consumer_group.held_heartbeat import HeldHeartbeat
+from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware
 from protocol.error_codes import ErrorCode
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, DescribedGroup
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
@@ -34,6 +36,8 @@ class ConsumerWorld(Cluster):
         version: int = 1,
         group_id: str = "g",
         client_id: str = "client",
+        software: ClientSoftware = UNKNOWN_SOFTWARE,
+        can_wait: bool = False,
         **fields: Any,
     ) -> Call:
         """Send a heartbeat; a field that is not given is null. A join gives a rebalance timeout and owns nothing."""
@@ -48,7 +52,22 @@ class ConsumerWorld(Cluster):
             topic_partitions=None if owned is None else self.partitions(owned),
             **fields,
         )
-        return self.send("consumer_heartbeat", request, version, client_id=client_id)
+        return self.send(
+            "consumer_heartbeat", request, version, client_id=client_id, software=software, can_wait=can_wait
+        )
+
+    def release_held(self, call: Call) -> None:
+        """Receive more bytes on the connection of a held heartbeat."""
+        self.execute(self.core.release(self._held(call), self.clock.now_ms))
+        self._after_event()
+
+    def drop_held(self, call: Call) -> None:
+        """Lose the connection of a held heartbeat."""
+        self.core.drop(self._held(call))
+
+    def _held(self, call: Call) -> HeldHeartbeat:
+        held = [each for group in self.core.consumer_group_ids.values() for each in group.held.values()]
+        return next(each for each in held if each.ticket.session is call)
 
     def full(self, member_id: str, epoch: int, topics: Iterable[str], owned: Partitions, **fields: Any) -> Call:
         """Send a heartbeat with all fields."""

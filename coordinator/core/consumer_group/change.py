@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from coordinator.core.consumer_group import records
 from coordinator.core.consumer_group.append import ConsumerGroupAppend
+from coordinator.core.consumer_group.held_heartbeat import release_changed
 from coordinator.core.consumer_group.undo import (
     ASSIGNMENT_EPOCH,
     CLASSIC,
@@ -158,6 +159,9 @@ class ConsumerGroupChange:
         if not self.records:
             return None
         group = self.group
+        if group.held and not group.is_releasing:
+            group.is_releasing = True
+            context.timers.in_turns(release_changed(group, context), group.shard, context)
         append = ConsumerGroupAppend(group, self.inverses, self.removed, on_failed, self.classic)
         context.append(group, tuple(self.records), append)
         if context.too_large and context.too_large[-1] is append:

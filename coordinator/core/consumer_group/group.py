@@ -22,6 +22,7 @@ from protocol.group_records import RecordKind
 
 if TYPE_CHECKING:
     from coordinator.core.consumer_group.append import ConsumerGroupAppend
+    from coordinator.core.consumer_group.held_heartbeat import HeldHeartbeat
     from coordinator.core.consumer_group.session import MemberSession
     from coordinator.core.group.member import Protocols
     from coordinator.core.shard import Shard
@@ -58,9 +59,11 @@ class ConsumerGroup(AnyGroup):
         "classic_protocols",
         "epoch",
         "has_old_topics",
+        "held",
         "holders",
         "is_assigning",
         "is_deleted",
+        "is_releasing",
         "last_append",
         "members",
         "metadata_bytes",
@@ -102,6 +105,8 @@ class ConsumerGroup(AnyGroup):
         self.was_homogeneous = True  # `is_homogeneous` when a member was written or removed last
         # -- of this process --
         self.sessions: dict[str, MemberSession] = {}
+        self.held: dict[str, HeldHeartbeat] = {}  # by member id
+        self.is_releasing = False  # a step that looks for held heartbeats to be handled is queued
         self.seen_topics_version = -1  # of the topics, when the metadata hash was compared last
         self.is_assigning = False  # its target is being computed in slices
         self.resolving = False  # the regular expressions are being resolved

@@ -17,6 +17,7 @@ from coordinator.core.consumer_group.describe import describe_consumer_groups
 from coordinator.core.consumer_group.errors import GroupError
 from coordinator.core.consumer_group.group import ConsumerGroup
 from coordinator.core.consumer_group.heartbeat import beat, is_plain, refused, success
+from coordinator.core.consumer_group.held_heartbeat import HeldHeartbeat, hold_ms
 from coordinator.core.consumer_group.interval import heartbeat_interval_ms
 from coordinator.core.consumer_group.member import STATIC_LEAVE_EPOCH, UNREVOKED
 from coordinator.core.consumer_group.restore import restored
@@ -31,6 +32,7 @@ from coordinator.core.consumer_group.target import (
 from coordinator.core.consumer_group.undo import FORGOTTEN, Inverse
 from coordinator.core.consumer_group.upgrade import check_upgrade, dismiss, resume, take_members
 from coordinator.core.consumer_group.validation import check_request
+from coordinator.core.group.parked_heartbeat import Release
 from coordinator.core.group.state import EMPTY, STABLE
 from protocol.error_codes import ErrorCode
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
@@ -82,12 +84,20 @@ class ConsumerGroups:
 
     # -- ConsumerGroupHeartbeat ----------------------------------------------------------------------------------
 
-    def heartbeat(self, command: ConsumerGroupHeartbeat, ticket: Ticket, context: Context) -> None:
-        """Handle a ConsumerGroupHeartbeat of any epoch."""
+    def heartbeat(self, command: ConsumerGroupHeartbeat, ticket: Ticket, context: Context, *, held_ms: int = 0) -> None:
+        """Handle a ConsumerGroupHeartbeat of any epoch. `held_ms`: it was held for so long."""
         request = command.request
         group = self._registry.consumer_groups.get(request.group_id)
+        if group is not None and (former := group.held.get(request.member_id)) is not None:
+            former.release(Release.OTHER_CONNECTION, context)
         if group is not None and is_plain(group, request, ticket, self.topics.version) and not group.is_dead:
             session = self.renew(group, request.member_id, ticket, context)
+            for_ms = hold_ms(group, request.member_id, ticket, context)
+            if for_ms:
+                held = HeldHeartbeat(self, group, command, ticket)
+                group.held[request.member_id] = ticket.held = held
+                context.timers.hold(held, for_ms, context)
+                return
             member = group.members[request.member_id]
             response = ConsumerGroupHeartbeatResponse(
                 error_code=0,
@@ -113,6 +123,23 @@ class ConsumerGroups:
         except GroupError as refusal:
             context.reply(ticket, refused(refusal.error, refusal.message))
 
+    def handle_held(self, held: HeldHeartbeat, context: Context, error: ErrorCode | None) -> None:
+        """Handle a heartbeat that was held. It renews no session: it has done so on arrival."""
+        if error is not None:
+            context.reply(held.ticket, refused(error))
+            return
+        group, member_id = held.group, held.command.request.member_id
+        session = group.sessions.get(member_id)
+        deadline_ms = 0 if session is None else session.deadline_ms
+        held.ticket.may_be_held = False
+        try:
+            self.heartbeat(held.command, held.ticket, context)
+        except BaseException:
+            context.reply(held.ticket, refused(ErrorCode.UNKNOWN_SERVER_ERROR))
+            raise
+        if session is not None and group.sessions.get(member_id) is session:
+            session.deadline_ms = min(session.deadline_ms, deadline_ms)
+
     def _beat(self, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, context: Context) -> None:
         change, classic = self._change_of(request, context)
         group = change.group
@@ -137,7 +164,8 @@ class ConsumerGroups:
         session.end_join()
         session.end_sync()
         self._time_revocation(session, outcome, context)
-        response = success(request, outcome, heartbeat_interval_ms(group, outcome.member, session, context))
+        interval_ms = heartbeat_interval_ms(group, outcome.member, session, context)
+        response = success(request, outcome, interval_ms)
         self.finish(change, ticket, response, refused, context, on_failed)
 
     def _resume_classic(self, group_id: str, was_stable: bool, context: Context) -> None:
@@ -226,6 +254,8 @@ class ConsumerGroups:
         self, change: ConsumerGroupChange, context: Context, on_failed: Callable[[Context], None] | None
     ) -> ConsumerGroupAppend | None:
         if change.classic is not None:
+            for held in list(change.group.held.values()):
+                held.release(Release.MEMBER_REMOVED, context)
             on_failed = partial(self._resume, change.group, change.classic, on_failed)
         return change.append(context, on_failed)
 

@@ -49,7 +49,10 @@ class HeartbeatOutcome(NamedTuple):
 
 
 def is_plain(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, topics_version: int) -> bool:
-    """Return whether a heartbeat changes nothing but the session: most do, and need none of the steps."""
+    """Return whether a heartbeat changes nothing but the session: most do, and need none of the steps.
+
+    What the client owns does not matter to a member that has its target.
+    """
     member = group.members.get(request.member_id)
     return (
         member is not None
@@ -61,7 +64,6 @@ def is_plain(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, ticke
         and group.seen_topics_version == topics_version
         and request.subscribed_topic_names is None
         and request.subscribed_topic_regex is None
-        and request.topic_partitions is None
         and request.rebalance_timeout_ms == -1
         and request.server_assignor is None
         and request.rack_id is None

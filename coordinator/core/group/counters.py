@@ -20,6 +20,7 @@ class Counters:
         "rebalances_by_cause",
         "refused_groups",
         "refused_offsets",
+        "released_consumer_heartbeats",
         "released_heartbeats",
         "released_syncs",
     )
@@ -37,4 +38,5 @@ class Counters:
         self.refused_offsets = 0  # in commits, by max.offsets
         self.rebalances_by_cause: dict[str, int] = {}
         self.released_heartbeats = {why.value: 0 for why in Release}  # parked ones, by why they ended
+        self.released_consumer_heartbeats = {why.value: 0 for why in Release}  # held ones of KIP-848 groups
         self.released_syncs = {why.value: 0 for why in Release}  # held ones

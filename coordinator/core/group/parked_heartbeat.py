@@ -19,9 +19,10 @@ from coordinator.core.effects import UNKNOWN_SOFTWARE
 from coordinator.core.group.checks import check_heartbeat
 from coordinator.core.group.responses import sync_error, sync_success
 from coordinator.core.group.state import STABLE
-from coordinator.core.purgatory.deadline_list import DeadlineList, ListedOperation
+from coordinator.core.purgatory.deadline_list import DeadlineList
 from coordinator.core.purgatory.purgatory import DelayedOperation
 from coordinator.core.purgatory.timing_wheel import TimingWheel
+from coordinator.core.waiting_request import WaitingRequest
 from protocol.error_codes import ErrorCode
 from protocol.messages.heartbeat import HeartbeatResponse
 
@@ -58,23 +59,21 @@ class Release(Enum):
     CONNECTION_LOST = "connection_lost"  # not answered
 
 
-class ParkedRequest(ListedOperation[Context]):
+class ParkedRequest(WaitingRequest):
     """A request of a member in a Stable group that is answered late. A member has one at most."""
 
-    __slots__ = ("_generation", "_group", "_group_instance_id", "_member", "ticket")
+    __slots__ = ("_generation", "_group", "_group_instance_id", "_member")
 
     def __init__(
         self, group: Group, member: Member, group_instance_id: str | None, generation: int, ticket: Ticket
     ) -> None:
-        super().__init__()
+        super().__init__(ticket)
         self._group = group
         self._member = member
         self._group_instance_id = group_instance_id
         self._generation = generation
-        self.ticket = ticket
 
     def release(self, why: Release, context: Context, error: ErrorCode | None = None) -> None:
-        """Answer, unless it has ended: with `error`, or as a Heartbeat would be answered now."""
         if self.drop(why, context.counters):
             if error is None:
                 member_id = self._member.member_id
@@ -82,7 +81,6 @@ class ParkedRequest(ListedOperation[Context]):
             self.answer(error, context)
 
     def drop(self, why: Release, counters: Counters) -> bool:
-        """End without an answer. False if it has ended."""
         if not self.leave():
             return False
         self._member.parked = None
@@ -169,11 +167,15 @@ class ParkedHeartbeats:
         return min(for_ms, WITHIN_INTERVAL_MS) if software_name in WAITS_BUSILY else for_ms
 
     def _add(self, parked: ParkedRequest, member: Member, for_ms: int, now_ms: int) -> None:
+        member.parked = parked
+        self.hold(parked, for_ms, now_ms)
+
+    def hold(self, request: WaitingRequest, for_ms: int, now_ms: int) -> None:
+        """Let a request wait for so long at most."""
         waiting = self._lists.get(for_ms)
         if waiting is None:
             waiting = self._lists[for_ms] = DeadlineList(for_ms, self._wheel)
-        member.parked = parked
-        waiting.add(parked, now_ms)
+        waiting.add(request, now_ms)
 
 
 def release_of(member: Member, why: Release, context: Context) -> None:

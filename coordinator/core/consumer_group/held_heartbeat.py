@@ -1,0 +1,107 @@
+"""Held heartbeats: that of a member with nothing to do waits, so that its answer brings the next step at once.
+
+A member of a stable group hears of a new target by its next heartbeat, 2.5 s late on average. A held heartbeat is that
+next one, there already. It is handled when the group has changed so that its member has a step to take, when its time
+is over, or when bytes arrive behind it. Its arrival renews the session, and the answer does not. librdkafka counts the
+interval from the heartbeat before, and takes one without an answer for lost when it has passed: it is held for a little
+less, so that the next one comes at its usual time, and a client sends no more heartbeats than with Kafka.
+
+Held are those of clients that send their departure while a heartbeat has no answer yet; others would leave late.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from coordinator.core.consumer_group.interval import DEFAULT_INTERVAL_MS
+from coordinator.core.consumer_group.member import STABLE
+from coordinator.core.consumer_group.session import session_timeout_ms
+from coordinator.core.group.parked_heartbeat import SESSION_PARTS, STEP_MS, Release
+from coordinator.core.waiting_request import WaitingRequest
+
+if TYPE_CHECKING:
+    from coordinator.core.consumer_group.group import ConsumerGroup
+    from coordinator.core.consumer_group.groups import ConsumerGroupHeartbeat, ConsumerGroups
+    from coordinator.core.context import Context
+    from coordinator.core.effects import Ticket
+    from coordinator.core.group.counters import Counters
+    from coordinator.core.work import Steps
+    from protocol.error_codes import ErrorCode
+
+# Clients that are on the list of those whose heartbeats may wait, but whose close() waits for the answer (Java), or
+# that have no such groups or were not tried.
+NOT_HELD: Final = frozenset({"apache-kafka-java", "kgo", "kafka-python"})
+RELEASED_AT_ONCE: Final = 50
+
+
+class HeldHeartbeat(WaitingRequest):
+    """One held heartbeat. A member has one at most."""
+
+    __slots__ = ("_groups", "command", "group")
+
+    def __init__(
+        self,
+        groups: ConsumerGroups,
+        group: ConsumerGroup,
+        command: ConsumerGroupHeartbeat,
+        ticket: Ticket,
+    ) -> None:
+        super().__init__(ticket)
+        self._groups = groups
+        self.group = group
+        self.command = command
+
+    def release(self, why: Release, context: Context, error: ErrorCode | None = None) -> None:
+        if self.drop(why, context.counters):
+            self._groups.handle_held(self, context, error)
+
+    def drop(self, why: Release, counters: Counters) -> bool:
+        if not self.leave():
+            return False
+        self.group.held.pop(self.command.request.member_id, None)
+        self.ticket.held = None
+        counters.released_consumer_heartbeats[why.value] += 1
+        return True
+
+    def expired(self, context: Context) -> None:
+        self.release(Release.TIME_OVER, context)
+
+
+def hold_ms(group: ConsumerGroup, member_id: str, ticket: Ticket, context: Context) -> int:
+    """Return for how long a heartbeat may be held; 0: it is answered now."""
+    if not ticket.may_be_held or ticket.client_software.name in NOT_HELD or group.last_append is not None:
+        return 0
+    config = context.config
+    is_configured = (
+        config.group_consumer_heartbeat_interval_ms != DEFAULT_INTERVAL_MS
+        or not config.group_consumer_waiting_heartbeat_interval_ms
+        or group.group_id in context.group_configs
+    )
+    if is_configured:
+        return 0
+    longest_ms = session_timeout_ms(group, member_id, context) // SESSION_PARTS
+    return min(config.group_heartbeat_park_ms, DEFAULT_INTERVAL_MS - STEP_MS, longest_ms) // STEP_MS * STEP_MS
+
+
+def has_step(group: ConsumerGroup, member_id: str) -> bool:
+    """Return whether a heartbeat of a member would change something, or is refused."""
+    member = group.members.get(member_id)
+    return (
+        group.is_dead
+        or member is None
+        or member.state != STABLE
+        or not member.epoch == group.assignment_epoch == group.epoch
+    )
+
+
+def release_changed(group: ConsumerGroup, context: Context) -> Steps:
+    """Handle the held heartbeats of the members that have a step to take, some in each step."""
+    yield None
+    group.is_releasing = False
+    released = 0
+    for member_id, held in list(group.held.items()):
+        if has_step(group, member_id):
+            held.release(Release.REBALANCE, context)
+            released += 1
+            if released % RELEASED_AT_ONCE == 0:
+                yield None
