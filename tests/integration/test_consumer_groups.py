@@ -95,7 +95,8 @@ def test_members_share_the_partitions_and_go_on_after_a_kill(tmp_path: Path, rea
 def test_a_rolling_restart_changes_the_protocol_and_back(tmp_path: Path, readers: ExitStack, strategy: str) -> None:
     daemon = readers.enter_context(Daemon(tmp_path / "data"))
     daemon.create_topic("orders", 6)
-    classic = {"protocol": "classic", "partition.assignment.strategy": strategy, "heartbeat.interval.ms": "500"}
+    timing = {"heartbeat.interval.ms": "500", "session.timeout.ms": "6000"}
+    classic = {"protocol": "classic", "partition.assignment.strategy": strategy, **timing}
     a, b = (Reader(daemon, name, **classic) for name in ("a", "b"))
     for reader in (a, b):
         readers.callback(reader.consumer.close)
@@ -111,6 +112,7 @@ def test_a_rolling_restart_changes_the_protocol_and_back(tmp_path: Path, readers
     mine = min(a.partitions)
     a.consumer.commit(offsets=[TopicPartition("orders", mine, 9)], asynchronous=False)
     daemon.restart()
+    a.consumer.commit(offsets=[TopicPartition("orders", mine, 10)], asynchronous=False)  # it is connected again
     a.close()
     poll_until([b, c], [3, 3], "two members of two protocols have three partitions each")
     b.close()

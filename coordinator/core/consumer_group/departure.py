@@ -70,6 +70,5 @@ def remove(change: ConsumerGroupChange, member_ids: Sequence[str], topics: Topic
         if regex not in group.regex_counts:
             change.drop_regex(regex)
     change.set_epoch(group.epoch + 1, hash_of_topics(group, topics))
-    group.seen_topics_version = topics.version
     if not group.members:
         change.set_assignment_epoch(group.epoch, NO_TIMESTAMP)  # there is nothing to compute

@@ -157,6 +157,8 @@ class ConsumerGroups:
                 on_failed = partial(self._resume_classic, group.group_id, classic.state is STABLE)
                 dismiss(classic, context)
             change.begin_group(classic)
+            if classic is not None:
+                group.seen_topics_version = -1  # as in Kafka, which compares the topics again after a conversion
             for each in group.members:
                 if each != member_id:
                     self.session(group, each).start(session_timeout_ms(group, each, context), context)

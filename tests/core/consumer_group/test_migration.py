@@ -110,6 +110,16 @@ def test_43_a_classic_group_is_upgraded_by_the_first_join_of_the_other_protocol(
     assert sorted(each.member_type for each in world.describe_consumer_group().members) == [0, 0, 1]
 
 
+def test_the_subscription_type_is_looked_at_again_after_an_upgrade() -> None:
+    world = ConsumerWorld({"t": 3})
+    (one,) = classic_group(world, ({"t": [0, 1, 2]},), instance_id="k")
+    world.beat("A", 0, topics=["t"], server_assignor="range")
+    world.leave("g", one.member_id)
+    world.member(protocols=subscribed(), instance_id="k").join()
+    group = world.consumer_group()
+    assert [list(target.values()) for target in group.targets.values() if target] == [[(0, 1, 2)]]
+
+
 def test_all_members_have_their_share_when_each_has_rejoined() -> None:
     world, one, two = settled()
     shares = [world.assigned(each)["t"] for each in ("A", one.member_id, two.member_id)]
