@@ -148,11 +148,9 @@ def test_every_setting_is_listed_with_default_range_and_meaning(capsys: pytest.C
 
 def test_settings_can_be_searched(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "SESSION.timeout", "--json"]) == 0
-    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == [
-        "group.min.session.timeout.ms",
-        "group.max.session.timeout.ms",
-        "group.consumer.session.timeout.ms",
-    ]
+    names = [each["name"] for each in json.loads(capsys.readouterr().out)]
+    assert names == [name for name in keys() if "session.timeout" in name]
+    assert names[:2] == ["group.min.session.timeout.ms", "group.max.session.timeout.ms"]
     assert main(["config", "nosuchthing"]) == 2
     assert "no setting has 'nosuchthing'" in capsys.readouterr().err
 
