@@ -630,6 +630,8 @@ class Connection(asyncio.Protocol):
             self._meter.took(ended_s - started_s)
         if route.rebalances and not self._is_queued:
             self._slices.rebalanced(ended_s - started_s)
+        if slot.held is not None:
+            slot.received_s = 0.0  # what its client waits for is news, not the server
         if self._slots and self._slots[-1] is slot and slot.answer is None:
             if slot.has_append and route.waits_for_log:  # only durability is missing
                 slot.may_be_held = False  # requests behind it may run

@@ -219,7 +219,10 @@ def _refused_upgrade(found: Disagreement) -> bool:
         found.api in ("JoinGroup", "SyncGroup")
         and isinstance(found.kafka, dict)
         and found.kafka.get("error_code") == REBALANCE_IN_PROGRESS
-        and any(_is_join_of_a_consumer(step) for step in between)
+        and any(
+            _is_join_of_a_consumer(step) and step["body"]["group_id"] == found.step["body"]["group_id"]
+            for step in between
+        )
     )
 
 

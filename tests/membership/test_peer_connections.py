@@ -41,7 +41,10 @@ class Peer:
         if self._server is not None:
             self._server.close()
         self.socket.close()
+        await asyncio.sleep(0)  # a connection that the loop has accepted last comes to `_accept`
+        await asyncio.sleep(0)
         self.drop()
+        await asyncio.sleep(0)  # sockets are closed in the next round of the loop
 
     def drop(self) -> None:
         for each in self.accepted:

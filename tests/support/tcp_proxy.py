@@ -90,6 +90,8 @@ class TcpProxy:
     async def close(self) -> None:
         assert self._listener is not None
         self._listener.close()
+        await asyncio.sleep(0)  # a connection that the loop has accepted last comes to `_accept`
+        await asyncio.sleep(0)
         self.cut()
         if self._held is not None:
             self._held[0].abort()
@@ -97,17 +99,25 @@ class TcpProxy:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._listener.wait_closed()
+        await asyncio.sleep(0)  # sockets are closed in the next round of the loop
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         if self.refuses:
             writer.transport.abort()
             return
+        accepting = asyncio.current_task()
+        assert accepting is not None
+        self._tasks.add(accepting)  # it is cancelled if the proxy is closed meanwhile
+        accepting.add_done_callback(self._tasks.discard)
         try:
             server_reader, server_writer = await asyncio.open_connection(*self._target)
         except OSError:
             writer.transport.abort()
             return
+        except asyncio.CancelledError:
+            writer.transport.abort()
+            raise
         link = _Link(writer, server_writer)
         self._links.add(link)
         for pipe in (self._requests(link, reader), self._answers(link, server_reader)):

@@ -28,7 +28,7 @@ from coordinator.core.consumer_group.undo import (
 from protocol.group_records import RecordKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from coordinator.core.consumer_group.assignors.assignment import Assignment
     from coordinator.core.consumer_group.group import ConsumerGroup, ResolvedRegex
@@ -81,7 +81,10 @@ class ConsumerGroupChange:
     # -- memory and records --------------------------------------------------------------------------------------
 
     def write_member(self, member: ConsumerMember) -> None:
-        self.records.append(records.member_record(self.group.group_id, member))
+        self.write_members((member,))
+
+    def write_members(self, members: Iterable[ConsumerMember]) -> None:
+        self.records += [records.member_record(self.group.group_id, member) for member in members]
         self._note_subscriptions()
 
     def write_current(self, member: ConsumerMember) -> None:

@@ -18,7 +18,7 @@ from coordinator.core.consumer_group.errors import GroupError
 from coordinator.core.consumer_group.heartbeat import check_owner, check_size, follow, replace_static, subscribe
 from coordinator.core.consumer_group.member import UNRELEASED, UNREVOKED, ClassicProtocols, ConsumerMember
 from coordinator.core.consumer_group.upgrade import partitions_by_id
-from coordinator.core.group.group import CONSUMER
+from coordinator.core.group.group import CONSUMER, size_of
 from coordinator.core.group.join import JoinGroup
 from coordinator.core.group.protocols import protocols_of
 from coordinator.core.group.responses import join_error, sync_error
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
     from coordinator.core.group.member import Protocols
     from protocol.messages.consumer_protocol import Subscription
+    from protocol.messages.join_group import JoinGroupRequest
 
 
 DISABLED: Final = "disabled"  # a value of group.consumer.migration.policy
@@ -64,7 +65,7 @@ class ClassicMembers:
             check_size(group, member_id, request.group_instance_id, context)
             if not group.supports_classic(request.protocol_type, protocols):
                 raise GroupError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-            _check_metadata(group, protocols, context)
+            _check_metadata(group, request, protocols, context)
             if not request.member_id and request.group_instance_id is None and command.member_id_required:
                 context.reply(ticket, join_error(ErrorCode.MEMBER_ID_REQUIRED, member_id))
                 return
@@ -199,13 +200,21 @@ class ClassicMembers:
         self._groups.finish(change, ticket, LeaveGroupResponse(members=entries), _leave_error, context)
 
 
-def _check_metadata(group: ConsumerGroup, protocols: Protocols, context: Context) -> None:
-    """Refuse metadata that does not fit into the group, or into all groups. Raises GroupError."""
-    size = sum(len(name) + len(metadata) for name, metadata in protocols)
+def _check_metadata(group: ConsumerGroup, request: JoinGroupRequest, protocols: Protocols, context: Context) -> None:
+    """Refuse metadata that does not fit into the group, or into all groups, in place of the member's former one.
+
+    Raises GroupError.
+    """
+    instance_id = request.group_instance_id
+    former_id = request.member_id if instance_id is None else group.static_members.get(instance_id, "")
+    former = group.members.get(former_id)
+    more = size_of(protocols)
+    if former is not None and former.classic is not None:
+        more -= size_of(former.classic.protocols)
     config = context.config
-    if (
-        group.metadata_bytes + size > config.group_max_metadata_bytes
-        or group.shard.totals.metadata_bytes + size > config.groups_max_metadata_bytes
+    if more > 0 and (
+        group.metadata_bytes + more > config.group_max_metadata_bytes
+        or group.shard.totals.metadata_bytes + more > config.groups_max_metadata_bytes
     ):
         raise GroupError(ErrorCode.GROUP_MAX_SIZE_REACHED)
 

@@ -75,7 +75,7 @@ def hold_ms(group: ConsumerGroup, member_id: str, ticket: Ticket, context: Conte
     is_configured = (
         config.group_consumer_heartbeat_interval_ms != DEFAULT_INTERVAL_MS
         or not config.group_consumer_waiting_heartbeat_interval_ms
-        or group.group_id in context.group_configs
+        or "consumer.heartbeat.interval.ms" in context.group_configs.get(group.group_id, ())
     )
     if is_configured:
         return 0

@@ -74,7 +74,7 @@ def take_members(change: ConsumerGroupChange, classic: Group, topics: TopicsImag
             raise _refusal(classic, "the embedded consumer protocol is malformed") from None
         members.append(upgraded)
         change.put(upgraded)
-        change.write_member(upgraded)
+    change.write_members(members)
     change.set_epoch(generation, hash_of_topics(group, topics))
     for upgraded in members:
         change.set_target(upgraded.member_id, upgraded.assigned)

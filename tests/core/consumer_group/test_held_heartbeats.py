@@ -159,6 +159,12 @@ def test_nothing_is_held_of_clients_whose_departure_waits_for_the_answer(name: s
     assert not world.beat("A", 2, software=ClientSoftware(name, "1"), can_wait=True).is_parked
 
 
+def test_a_session_timeout_of_the_group_turns_nothing_off() -> None:
+    world = alone()
+    world.group_configs["g"] = {"consumer.session.timeout.ms": 60_000}
+    held(world)
+
+
 def test_nothing_is_held_that_changes_something() -> None:
     world = alone()
     world.beat("B", 0, topics=["t"])

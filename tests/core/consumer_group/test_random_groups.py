@@ -76,6 +76,10 @@ class Client:
                 assignment.pop("?", None)
                 self.wanted = assignment
 
+    def leave_for_good(self) -> None:
+        self.world.beat(self.member_id, -1, instance_id=self.instance_id)
+        self.epoch, self.owned, self.wanted = 0, {}, None
+
     def leave(self) -> None:
         epoch = -2 if self.instance_id is not None and self.dice.random() < 0.7 else -1
         self.world.beat(self.member_id, epoch, instance_id=self.instance_id)
