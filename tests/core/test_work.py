@@ -16,7 +16,7 @@ from coordinator.core.work import Steps, WorkQueue
 def new_context() -> Context:
     """Return a context like that of the core, without timers, which these tests do not use."""
     context = Context(
-        Config(), cast(Timers, NoTimers()), Counters(), str, lambda rebalance: None, lambda *_: None, lambda *_: -1
+        Config(), cast(Timers, NoTimers()), Counters(), str, lambda rebalance: None, lambda *_: None, lambda *_: -1, {}
     )
     context.now_ms = 1000
     return context
