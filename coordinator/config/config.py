@@ -34,6 +34,7 @@ from coordinator.config.values import (
     check_data_dir,
     check_engine,
     check_http,
+    check_otlp_endpoint,
     check_protocols,
     parse_address,
     parse_names,
@@ -650,6 +651,46 @@ class Config(SecurityConfig):
         maximum=1000,
     )
 
+    # --- metrics of clients (KIP-714) ---
+    telemetry_metrics: str = _key(
+        "org.apache.kafka.consumer.coordinator.assigned.partitions,org.apache.kafka.consumer.coordinator.commit.latency,"
+        "org.apache.kafka.consumer.coordinator.heartbeat,org.apache.kafka.consumer.coordinator.last.heartbeat,"
+        "org.apache.kafka.consumer.coordinator.rebalance.latency,org.apache.kafka.consumer.last.poll,"
+        "org.apache.kafka.consumer.poll.idle,org.apache.kafka.consumer.time.between.poll",
+        "Which metrics every client is asked for, as prefixes of their names; * for all. Subscriptions "
+        "(client-metrics resources) add to them. Empty: clients are not told that they may push metrics.",
+        ours=True,
+        shape="prefix,...",
+    )
+    telemetry_interval_ms: int = _key(
+        30000,
+        "How often clients push these metrics.",
+        ours=True,
+        minimum=100,
+        maximum=3600000,
+    )
+    telemetry_max_bytes: int = _key(
+        262144,
+        "The largest push of a client, compressed and expanded.",
+        minimum=1,
+        maximum=1048576,
+    )
+    telemetry_max_clients: int = _key(
+        1000,
+        "Of how many clients the metrics are kept and shown by /metrics. Those that were silent for longest make room.",
+        ours=True,
+        minimum=1,
+        maximum=16384,
+    )
+    telemetry_otlp_endpoint: str = _key(
+        "",
+        "Where the metrics of clients are sent on to, as OTLP over HTTP: http://collector:4318/v1/metrics. Empty: "
+        "nowhere.",
+        ours=True,
+        check=check_otlp_endpoint,
+        shape="URL",
+    )
+
     # --- embedded topics ---
     topics_preload: str = _key(
         "",
@@ -857,6 +898,11 @@ class Config(SecurityConfig):
         listeners = self.client_listeners
         named = [each for each in listeners if each.name == self.inter_broker_listener_name.upper()]
         return named[0] if named else listeners[0]
+
+    @property
+    def asked_metrics(self) -> list[str]:
+        """The prefixes of telemetry.metrics."""
+        return [name.strip() for name in self.telemetry_metrics.split(",") if name.strip()]
 
     @property
     def http_address(self) -> Address | None:

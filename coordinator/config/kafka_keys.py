@@ -28,7 +28,6 @@ KAFKA_PREFIXES: Final = (
     "sasl.",
     "share.coordinator.",
     "ssl.",
-    "telemetry.",
     "transaction.",
     "transactional.id.",
     "zookeeper.",

@@ -160,6 +160,11 @@ def check_protocols(text: str) -> None:
         raise ConfigError(f"{text!r} must be a list of {', '.join(sorted(GROUP_PROTOCOLS))}, with classic among them")
 
 
+def check_otlp_endpoint(text: str) -> None:
+    if text and not re.fullmatch(r"https?://[^/\s@]+(/\S*)?", text):
+        raise ConfigError(f"{text!r} must be a URL as http://collector:4318/v1/metrics, without a password")
+
+
 def check_http(text: str) -> None:
     if text.lower() not in ("", OFF):
         parse_address(text)

@@ -41,6 +41,9 @@ from coordinator.server.loop_health import NOTABLE_S, LoopHealth
 from coordinator.server.parking_clients import ParkingClients
 from coordinator.server.time_slices import ANSWERS_TURN_S, TimeSlices
 from coordinator.storage.machine import THIS_MACHINE, Machine
+from coordinator.storage.thread_pool import ThreadPool
+from coordinator.telemetry.exporter import OtlpExporter
+from coordinator.telemetry.telemetry import Telemetry
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -252,6 +255,14 @@ class Runtime:
         self._reloads: set[asyncio.Task[None]] = set()
         self._loads: dict[int, object] = {}  # by partition: the newest load that has not ended
         self.event_topic = EventTopic(self, loop)
+        endpoint = config.telemetry_otlp_endpoint
+        self.telemetry = Telemetry(
+            config,
+            self.topics.catalogue,
+            lambda: machine.new_uuid().bytes,
+            ThreadPool(loop, 1, "telemetry"),
+            OtlpExporter(endpoint) if endpoint else None,
+        )
 
     # -- for the handlers -----------------------------------------------------------------------------------------
 

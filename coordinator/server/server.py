@@ -658,6 +658,7 @@ class Server:
         runtime.logins.close()
         await runtime.topic_logs.close()
         await runtime.snapshots.close()
+        await asyncio.get_running_loop().run_in_executor(None, runtime.telemetry.close)
         if ending is not None:
             await ending
         if self._ready:

@@ -16,6 +16,7 @@ from coordinator.compaction.daemon.metrics import samples as compaction_samples
 from coordinator.metrics.group_samples import samples as group_samples
 from coordinator.metrics.health import NO_LABELS, HistogramSample, Sample, ServerStatus
 from coordinator.processes.wall_clock import wall_ms
+from coordinator.telemetry.figures import samples as client_samples
 from coordinator.version import build
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def _samples(
     yield from _groups(runtime)
     yield from group_samples(runtime.group_metrics.shown)
     yield from _events(runtime)
+    yield from _telemetry(runtime)
     yield from _requests(runtime)
     logins = runtime.logins
     yield _counter("coordinator_successful_authentication_total", "Logins that succeeded (SASL).", logins.succeeded)
@@ -206,6 +208,24 @@ def _events(runtime: Runtime) -> Iterator[Sample]:
         "Events of groups that could not be written to their topic.",
         events.dropped,
     )
+
+
+def _telemetry(runtime: Runtime) -> Iterator[Sample]:
+    telemetry = runtime.telemetry
+    yield from client_samples(telemetry.figures())
+    yield _counter("coordinator_telemetry_pushes_total", "Pushes of metrics by clients (KIP-714).", telemetry.pushes)
+    for error, count in list(telemetry.refused.items()):
+        yield _counter(
+            "coordinator_telemetry_refused_total", "Refused pushes of metrics, by error.", count, {"error": error}
+        )
+    if telemetry.exporter is not None:
+        for outcome, count in (("sent", telemetry.exporter.sent), ("dropped", telemetry.exporter.dropped)):
+            yield _counter(
+                "coordinator_telemetry_exported_total",
+                "Pushes for telemetry.otlp.endpoint, by outcome.",
+                count,
+                {"outcome": outcome},
+            )
 
 
 def _requests(runtime: Runtime) -> Iterator[Sample | HistogramSample]:

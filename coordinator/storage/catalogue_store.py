@@ -61,7 +61,7 @@ class CatalogueStore:
         """Return the last written catalogue; empty if there is none yet."""
         path = self.data_dir / CATALOGUE_NAME
         if not self._fs.exists(path):
-            return Document([], [], "", 0, {}, {})
+            return Document([], [], "", 0, {}, {}, {})
         try:
             return parse_document(read_whole(self._fs, path).decode())
         except (CatalogueError, UnicodeDecodeError) as error:

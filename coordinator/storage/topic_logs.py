@@ -147,6 +147,7 @@ class TopicLogs:
         if (reason := topics.catalogue.configure_nodes(stored.node_configs)) is not None:
             LOG.error("settings changed at run time are ignored reason=%s", reason)
         topics.catalogue.configure_groups(stored.group_configs)
+        topics.catalogue.configure_client_metrics(stored.client_metrics)
         store.finish_deletions(stored.deleted, [row.name for row in stored.topics])
         partitions = topics.restore(stored)
         is_new, wanted = topics.begin(self._config.preloaded_topics)

@@ -1,4 +1,4 @@
-"""GetTelemetrySubscriptions: the client metrics that a cluster wants (KIP-714). Declared, not served."""
+"""GetTelemetrySubscriptions: the client metrics that a cluster wants (KIP-714)."""
 
 from __future__ import annotations
 

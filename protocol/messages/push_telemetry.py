@@ -1,4 +1,4 @@
-"""PushTelemetry: send client metrics to the cluster (KIP-714). Declared, not served."""
+"""PushTelemetry: send client metrics to the cluster (KIP-714)."""
 
 from __future__ import annotations
 

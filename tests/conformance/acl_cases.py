@@ -27,7 +27,7 @@ from protocol.messages.metadata import MetadataRequest
 from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from tests.conformance import servers
 from tests.conformance.acl_lockstep import VERSION, rules_of
-from tests.conformance.acl_requests import CLIENT_METRICS, REQUESTS, UNKNOWN_ID, Request
+from tests.conformance.acl_requests import REQUESTS, UNKNOWN_ID, Request
 from tests.conformance.script import UUID, build, key_of, plain, request_class
 from tests.support.wire import ConnectionEnded, Wire
 
@@ -335,22 +335,6 @@ def _no_coordinator(code: int) -> Callable[[Any, Any], bool]:
     return matches
 
 
-def _not_our_settings(kafka: Any, ours: Any) -> bool:
-    """Client metrics have no settings here: INVALID_REQUEST."""
-    field = "results" if "results" in kafka else "responses"
-
-    def others(answer: Any) -> list[Any]:
-        listed = [each for each in answer[field] if each["resource_type"] != CLIENT_METRICS]
-        return [_without_texts(each) for each in listed]
-
-    codes = {(each["resource_type"], each["resource_name"]): each.get("error_code", 0) for each in ours[field]}
-    return others(kafka) == others(ours) and all(
-        codes[each["resource_type"], each["resource_name"]] == each.get("error_code", INVALID_REQUEST)
-        for each in kafka[field]
-        if each["resource_type"] == CLIENT_METRICS
-    )
-
-
 def _answered_once(kafka: Any, ours: Any) -> bool:
     once = [each for number, each in enumerate(kafka["responses"]) if each not in kafka["responses"][:number]]
     return bool(_without_texts(once) == _without_texts(ours["responses"]))
@@ -381,8 +365,6 @@ KNOWN: Final = (
     Known("share-groups", _no_coordinator(INVALID_REQUEST), ("FindCoordinator of a share group",)),
     # No broker follows this one. A follower with the right is answered as a consumer; Kafka does not know the replica.
     Known("followers", _as_a_consumer, ("Fetch by a follower",)),
-    # Client metrics have no settings here.
-    Known("settings-of-client-metrics", _not_our_settings, ("DescribeConfigs of others", "IncrementalAlterConfigs")),
     # What is named twice is answered once.
     Known("named-twice", _answered_once, ("IncrementalAlterConfigs of one topic twice",)),
 )

@@ -49,6 +49,8 @@ _METRIC: Final = re.compile(r"\b(?:kafka_(?:coordinator|server|network|log)|coor
 FIXTURES: Final = frozenset({"coordinator_process", "coordinator_settings"})  # named like metrics, and none
 # Metrics that appear with their first value, or elsewhere, each with the file and the text that make the name.
 SHOWN_LATER: Final = {
+    "coordinator_telemetry_refused_total": ("coordinator/server/status.py", '"coordinator_telemetry_refused_total"'),
+    "coordinator_telemetry_exported_total": ("coordinator/server/status.py", '"coordinator_telemetry_exported_total"'),
     "kafka_coordinator_group_rebalance_total": ("coordinator/server/status.py", 'GROUP + "rebalance_total"'),
     **{
         f"coordinator_group_{name}": ("coordinator/metrics/group_samples.py", f'"{name}"')

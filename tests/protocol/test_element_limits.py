@@ -56,6 +56,8 @@ def test_every_api_with_an_array_is_tested() -> None:
         ApiKey.LIST_GROUP_FIGURES,
         ApiKey.DESCRIBE_OWNERS,
         ApiKey.DESCRIBE_ACLS,
+        ApiKey.GET_TELEMETRY_SUBSCRIPTIONS,
+        ApiKey.PUSH_TELEMETRY,
     }
 
 

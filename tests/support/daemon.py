@@ -8,6 +8,7 @@ every test wants to hold: exit code 0 and no traceback in the log.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -64,6 +65,11 @@ class Daemon:
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def http_port(self) -> int:
+        """The HTTP port of the newest start; with `http="127.0.0.1:0"`."""
+        return int(re.findall(r"http listen=127\.0\.0\.1:(\d+)", self.log_text())[-1])
 
     @property
     def listen(self) -> str:

@@ -1,11 +1,11 @@
-"""Changing the settings of topics, nodes and groups while they are in use (IncrementalAlterConfigs, AlterConfigs).
+"""Changing settings while they are in use (IncrementalAlterConfigs, AlterConfigs).
 
 Settings that take effect at once can be changed: retention, the largest message, the cleanup policy. A setting that is
 fixed when a topic is created, or has no effect here, is refused with the reason. Its present value is accepted, because
 tools send back all settings that they have read.
 IncrementalAlterConfigs changes the settings it names. AlterConfigs replaces those of a topic: a setting that it omits
 and that can be changed returns to the server's value. The settings of nodes are changed by `node_configs.py`,
-those of groups by `group_configs.py`.
+those of groups by `group_configs.py`, subscriptions to the metrics of clients by `client_metrics.py`.
 Source: the checks, in their order, of Kafka's ConfigAdminManager and ControllerConfigurationValidator.
 """
 
@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.topics import names
+from coordinator.core.topics.client_metrics import CLIENT_METRICS, MOST_SUBSCRIPTIONS, alter_client_metrics
 from coordinator.core.topics.config_operations import APPEND, DELETE, SET, Operation, check_form, operations
 from coordinator.core.topics.describe import BROKER, BROKER_LOGGER, TOPIC
 from coordinator.core.topics.group_configs import GROUP, alter_group_configs
@@ -62,6 +63,7 @@ class AlterConfigs:
         self._altered: list[tuple[Topic, dict[str, str]]] = []
         self._nodes: dict[str, dict[str, str]] = {}
         self._groups: dict[str, dict[str, str]] = {}
+        self._client_metrics: dict[str, dict[str, str]] = {}
 
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
         times = Counter((asked.resource_type, asked.resource_name) for asked in self._request.resources)
@@ -82,22 +84,19 @@ class AlterConfigs:
                 refusal = self._alter_one(asked.resource_type, asked.resource_name, operations(asked.configs), parts)
             if refusal is not None:
                 result.error_code, result.error_message = refusal
-        if self._request.validate_only or not (self._altered or self._nodes or self._groups):
+        is_changing = self._altered or self._nodes or self._groups or self._client_metrics
+        if self._request.validate_only or not is_changing:
             out.reply(self._ticket, self._response)
             return None
         return parts.plan(
             configs={topic.name: configs for topic, configs in self._altered},
             node_configs=self._node_configs(parts),
-            group_configs=self._group_configs(parts),
+            group_configs=_merged(parts.catalogue.group_configs, self._groups),
+            client_metrics=_merged(parts.catalogue.client_metrics, self._client_metrics),
         )
 
     def _node_configs(self, parts: Parts) -> dict[str, Mapping[str, str]]:
-        configs = {**parts.catalogue.node_configs, **self._nodes}
-        return {node: each for node, each in configs.items() if each}
-
-    def _group_configs(self, parts: Parts) -> dict[str, Mapping[str, str]]:
-        configs = {**parts.catalogue.group_configs, **self._groups}
-        return {group_id: each for group_id, each in configs.items() if each}
+        return _merged(parts.catalogue.node_configs, self._nodes)
 
     def _alter_one(self, kind: int, name: str, asked: Sequence[Operation], parts: Parts) -> Refusal | None:
         refusal = check_form(asked)
@@ -107,6 +106,8 @@ class AlterConfigs:
             return self._alter_node(name, asked, parts)
         if kind == GROUP:
             return self._alter_group(name, asked, parts)
+        if kind == CLIENT_METRICS:
+            return self._alter_client_metrics(name, asked, parts)
         if kind == BROKER_LOGGER:
             return (
                 ErrorCode.INVALID_REQUEST,
@@ -159,11 +160,24 @@ class AlterConfigs:
         self._groups[name] = altered
         return None
 
+    def _alter_client_metrics(self, name: str, asked: Sequence[Operation], parts: Parts) -> Refusal | None:
+        known = parts.catalogue.client_metrics
+        before = {} if isinstance(self._request, AlterConfigsRequest) else known.get(name, {})
+        altered = alter_client_metrics(name, asked, before)
+        if isinstance(altered, tuple):
+            return altered
+        if altered and name not in known and len(known) + len(self._client_metrics) >= MOST_SUBSCRIPTIONS:
+            return ErrorCode.POLICY_VIOLATION, f"there are {MOST_SUBSCRIPTIONS} subscriptions already; delete one"
+        self._client_metrics[name] = altered
+        return None
+
     def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
         if self._nodes:
             parts.catalogue.configure_nodes(self._node_configs(parts))
         if self._groups:
-            parts.catalogue.configure_groups(self._group_configs(parts))
+            parts.catalogue.configure_groups(_merged(parts.catalogue.group_configs, self._groups))
+        if self._client_metrics:
+            parts.catalogue.configure_client_metrics(_merged(parts.catalogue.client_metrics, self._client_metrics))
         for topic, configs in self._altered:
             parts.catalogue.configure(topic, configs)
         out.reply(self._ticket, self._response)
@@ -174,6 +188,13 @@ class AlterConfigs:
                 result.error_code = error
                 result.error_message = "the settings could not be written to disk"
         out.reply(self._ticket, self._response)
+
+
+def _merged(
+    before: Mapping[str, Mapping[str, str]], changed: Mapping[str, Mapping[str, str]]
+) -> dict[str, Mapping[str, str]]:
+    """Return the settings of all resources of a type after a change. One without settings is no longer in them."""
+    return {name: configs for name, configs in {**before, **changed}.items() if configs}
 
 
 def apply_operation(

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.config.dynamic_config import DynamicConfig
+from coordinator.core.topics.client_metrics import Subscription, subscription_of
 from coordinator.core.topics.group_configs import GroupConfigs, values_of
 from coordinator.core.topics.names import GROUP_TOPICS, collision_key, is_internal, why_invalid
 from coordinator.core.topics.partition import InternalLog, Partition
@@ -68,6 +69,7 @@ class Document(NamedTuple):
     revision: int
     node_configs: dict[str, dict[str, str]]  # node -> settings; "" stands for all nodes
     group_configs: dict[str, dict[str, str]]  # group id -> settings
+    client_metrics: dict[str, dict[str, str]]  # subscription -> settings
 
     def assignments(self) -> dict[str, Mapping[int, int]]:
         """Return the manual assignments: topic -> partition -> node."""
@@ -138,6 +140,8 @@ class Catalogue:
         self.node_configs: Mapping[str, Mapping[str, str]] = {}
         self.group_configs: GroupConfigs = {}
         self.group_values: dict[str, dict[str, int]] = {}  # the effective ones; always the same dict
+        self.client_metrics: GroupConfigs = {}  # subscription -> settings
+        self.subscriptions: tuple[Subscription, ...] = ()  # a new tuple after each change of them
         self.dynamic = DynamicConfig(config)
         self.deleted: dict[str, DeletedTopic] = {}  # by name: their directories could not be renamed yet
         self.lineage = ""
@@ -260,6 +264,12 @@ class Catalogue:
         self.group_values.clear()
         self.group_values.update(values_of(group_configs, self._config))
 
+    def configure_client_metrics(self, client_metrics: GroupConfigs) -> None:
+        """Replace all subscriptions to the metrics of clients."""
+        if client_metrics != self.client_metrics:
+            self.client_metrics = client_metrics
+            self.subscriptions = tuple(subscription_of(configs) for configs in client_metrics.values())
+
     def changed_at(self, name: str) -> int:
         """Return the `version` of the last change of a topic, also of a deleted one."""
         return self._changed_at.get(name, self._forgotten_at)
@@ -295,6 +305,7 @@ class Catalogue:
         configs: Mapping[str, Mapping[str, str]] | None = None,
         node_configs: Mapping[str, Mapping[str, str]] | None = None,
         group_configs: GroupConfigs | None = None,
+        client_metrics: GroupConfigs | None = None,
         lineage: str | None = None,
         revision: int | None = None,
     ) -> str:
@@ -327,6 +338,8 @@ class Catalogue:
         group_configs = self.group_configs if group_configs is None else group_configs
         settings = f'"nodes": {json.dumps(node_configs)},\n' if node_configs else ""
         settings += f'"groups": {json.dumps(group_configs)},\n' if group_configs else ""
+        client_metrics = self.client_metrics if client_metrics is None else client_metrics
+        settings += f'"client_metrics": {json.dumps(client_metrics)},\n' if client_metrics else ""
         lineage = json.dumps(self.lineage if lineage is None else lineage)
         revision = self.revision if revision is None else revision
         return (
@@ -364,6 +377,7 @@ def parse_document(text: str) -> Document:
         ]
         deleted = [DeletedTopic(row["name"], bytes.fromhex(row["id"]), _count(row)) for row in content["deleted"]]
         node_configs, group_configs = _settings(content, "nodes"), _settings(content, "groups")
+        client_metrics = _settings(content, "client_metrics")
         lineage, revision = content.get("lineage", ""), content.get("revision", 0)  # older documents have neither
         if not isinstance(lineage, str) or type(revision) is not int or not 0 <= revision < 2**63:
             raise CatalogueError(f"it is damaged (lineage {lineage!r}, revision {revision!r})")
@@ -378,11 +392,11 @@ def parse_document(text: str) -> Document:
             raise CatalogueError(f"it is damaged ({reason or 'a topic id is not 16 bytes long'})")
     if len({row.name for row in topics}) != len(topics) or len({row.topic_id for row in topics}) != len(topics):
         raise CatalogueError("it is damaged (a topic is in it twice)")
-    return Document(topics, deleted, lineage, revision, node_configs, group_configs)
+    return Document(topics, deleted, lineage, revision, node_configs, group_configs, client_metrics)
 
 
 def _settings(content: Mapping[str, Any], kind: str) -> dict[str, dict[str, str]]:
-    """Return the settings of nodes or groups by name."""
+    """Return the settings of nodes, groups or subscriptions by name."""
     return {
         each: {str(name): str(value) for name, value in configs.items()}
         for each, configs in content.get(kind, {}).items()

@@ -17,6 +17,7 @@ from coordinator.config import broker_loggers
 from coordinator.config.config import keys
 from coordinator.config.dynamic_config import DYNAMIC, FOR_ALL, FROM_ALL_NODES, FROM_DEFAULT, DynamicConfig
 from coordinator.core.topics import names
+from coordinator.core.topics.client_metrics import CLIENT_METRICS, FROM_SUBSCRIPTION, SUBSCRIPTION_KEYS
 from coordinator.core.topics.group_configs import FROM_GROUP, GROUP, GROUP_KEYS
 from coordinator.core.topics.partition import LEADER_EPOCH
 from coordinator.core.topics.settings import TOPIC_KEYS, ConfigType, Effect, TopicKey
@@ -133,7 +134,7 @@ class _Entry:
         self.name = name
         self.type = type
         self.help = help
-        self.levels = levels  # (name at that level, value, source)
+        self.levels = levels  # (name at that level, value, source); without a name it is no synonym
         self.is_read_only = is_read_only
 
 
@@ -177,6 +178,14 @@ def _group_entries(configs: Mapping[str, str], dynamic: DynamicConfig) -> Iterat
         yield _Entry(key.name, ConfigType.INT, key.help, levels, is_read_only=False)
 
 
+def _subscription_entries(configs: Mapping[str, str]) -> Iterator[_Entry]:
+    for key in SUBSCRIPTION_KEYS.values():
+        level = (
+            (key.name, configs[key.name], FROM_SUBSCRIPTION) if key.name in configs else ("", key.default, FROM_DEFAULT)
+        )
+        yield _Entry(key.name, key.type, key.help, [level], is_read_only=False)
+
+
 def _logger_entries() -> Iterator[_Entry]:
     for name, level in broker_loggers.levels().items():
         yield _Entry(name, ConfigType.UNKNOWN, "", [(name, level, FROM_LOGGER)], is_read_only=False)
@@ -210,7 +219,7 @@ def describe_configs(
         )
         response.results.append(result)
         entries, error, reason = _entries_of(asked, catalogue, node_id)
-        result.error_code, result.error_message = error, reason
+        result.error_code, result.error_message = error, reason or ""
         wanted = set(asked.configuration_keys or ())
         result.configs = [_shown(entry, request) for entry in entries if not wanted or entry.name in wanted]
     return response
@@ -240,6 +249,10 @@ def _entries_of(
         if not name:
             return [], ErrorCode.INVALID_REQUEST, "Group name must not be empty"
         return list(_group_entries(catalogue.group_configs.get(name, {}), catalogue.dynamic)), ErrorCode.NONE, None
+    if asked.resource_type == CLIENT_METRICS:
+        if not name:
+            return [], ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty"
+        return list(_subscription_entries(catalogue.client_metrics.get(name, {}))), ErrorCode.NONE, None
     return [], ErrorCode.INVALID_REQUEST, f"resources of type {asked.resource_type} have no settings here"
 
 
@@ -254,7 +267,7 @@ def _shown(entry: _Entry, request: DescribeConfigsRequest) -> DescribeConfigsRes
         is_default=source == FROM_DEFAULT,
         is_sensitive=is_sensitive,
         synonyms=[
-            DescribeConfigsSynonym(name=n, value=None if is_sensitive else v, source=s) for n, v, s in entry.levels
+            DescribeConfigsSynonym(name=n, value=None if is_sensitive else v, source=s) for n, v, s in entry.levels if n
         ]
         if request.include_synonyms and source != FROM_LOGGER
         else [],

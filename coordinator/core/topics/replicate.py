@@ -92,6 +92,7 @@ class Replicate:
             configs={topic.name: configs for topic, configs in self._altered},
             node_configs=received.node_configs,
             group_configs=received.group_configs,
+            client_metrics=received.client_metrics,
             create=[partition for _, more, _ in self._growing for partition in more],
             lineage=received.lineage,
             revision=received.revision,
@@ -102,6 +103,7 @@ class Replicate:
         forget_topics(self._deleted, parts, changed, out)
         reason = parts.catalogue.configure_nodes(self._received.node_configs)
         parts.catalogue.configure_groups(self._received.group_configs)
+        parts.catalogue.configure_client_metrics(self._received.client_metrics)
         if reason is not None:
             out.note(f"settings changed at run time are ignored: {reason}")
         for topic in self._new:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from coordinator.server.api.node import Node
 
 FIRST_VERSION_WITH_SOFTWARE: Final = 3
+TELEMETRY_KEYS: Final = (ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY)
 ANY_NODE: Final = -1  # the default of a field that versions before 5 lack
 # KIP-511: letters, digits, '-' and '.'; the first and the last are letters or digits.
 SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -92,7 +93,10 @@ def api_versions(handlers: Mapping[int, Api]) -> Api:
             name, version = request.client_software_name, request.client_software_version
             most = node.config.client_software_max_chars
             node.identified(ticket, _shared(name[:most], version[:most]))
-        node.reply(ticket, ApiVersionsResponse(api_keys=advertised(handlers)))
+        served = advertised(handlers)
+        if not node.telemetry.is_on:  # as Kafka without an exporter
+            served = [each for each in served if each.api_key not in TELEMETRY_KEYS]
+        node.reply(ticket, ApiVersionsResponse(api_keys=served))
 
     return Api(
         ApiKey.API_VERSIONS,

@@ -24,6 +24,7 @@ from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRe
 from protocol.messages.describe_groups import DescribeGroupsResponse
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
+from protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsResponse
 from protocol.messages.heartbeat import HeartbeatResponse
 from protocol.messages.init_producer_id import InitProducerIdResponse
 from protocol.messages.leave_group import LeaveGroupResponse
@@ -42,6 +43,7 @@ from protocol.messages.offset_commit import (
 from protocol.messages.offset_delete import OffsetDeleteResponse
 from protocol.messages.offset_fetch import OffsetFetchResponse, OffsetFetchResponseGroup
 from protocol.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+from protocol.messages.push_telemetry import PushTelemetryResponse
 from protocol.messages.sasl_handshake import SaslHandshakeResponse
 
 SESSION_ERRORS: Final = frozenset(
@@ -203,6 +205,8 @@ ERROR_RESPONSES: Final[Mapping[int, ErrorResponse]] = MappingProxyType(
             results=[DeletableGroupResult(group_id=name, error_code=error) for name in request.groups_names]
         ),
         ApiKey.SASL_HANDSHAKE: lambda _, error: SaslHandshakeResponse(error_code=error),
+        ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: lambda _, error: GetTelemetrySubscriptionsResponse(error_code=error),
+        ApiKey.PUSH_TELEMETRY: lambda _, error: PushTelemetryResponse(error_code=error),
         ApiKey.OFFSET_DELETE: lambda _, error: OffsetDeleteResponse(error_code=error, topics=[]),
     }
 )

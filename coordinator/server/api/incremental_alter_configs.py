@@ -67,7 +67,8 @@ API = Api(
     chunked=((0, Array("responses")),),
     does=(
         "Of topics, of nodes ([which](operations.md#settings-that-change-while-a-node-runs)), of groups "
-        "([which](consumer-groups.md#settings)), and levels of loggers."
+        "([which](consumer-groups.md#settings)), subscriptions to [metrics of clients](client-metrics.md), and levels "
+        "of loggers."
     ),
     refuses=(
         "Of a node, what is read at start only: INVALID_REQUEST. What has no effect here, and "

@@ -1,13 +1,14 @@
 """ListConfigResources (key 74), versions 0 and 1 (KIP-1142): the names of resources that have settings.
 
-Version 0 is ListClientMetricsResources, and no client metrics are kept here. An empty list of types asks for all. A
+Version 0 is ListClientMetricsResources. An empty list of types asks for all. A
 type that Kafka 4.4 does not know refuses the request (`KafkaApis.handleListConfigResources`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from coordinator.core.topics.client_metrics import CLIENT_METRICS
 from coordinator.core.topics.describe import BROKER, BROKER_LOGGER, TOPIC
 from coordinator.core.topics.group_configs import GROUP
 from coordinator.server.api.chunked_responses import Array
@@ -26,14 +27,12 @@ if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
     from coordinator.server.api.node import Node
 
-CLIENT_METRICS: Final = 16
-
 
 def handle(node: Node, request: ListConfigResourcesRequest, ticket: Ticket, now_ms: int) -> None:
     nodes = [str(number) for number in node.cluster.nodes]
     names: dict[int, Iterable[str]] = {  # in the order of Kafka's answer
         GROUP: node.topics.catalogue.group_configs,
-        CLIENT_METRICS: (),
+        CLIENT_METRICS: node.topics.catalogue.client_metrics,
         BROKER_LOGGER: nodes,
         BROKER: nodes,
         TOPIC: node.topics.catalogue.topics,
@@ -60,6 +59,6 @@ API = Api(
     handle,
     chunked=((0, Array("config_resources", is_owned=True)),),
     amplifies=True,
-    does=("Topics, nodes, and the loggers of nodes. There are no settings of groups and none of client metrics."),
+    does="Topics, nodes, the loggers of nodes, groups with settings, and subscriptions to metrics of clients.",
     refuses="A type that is not known: UNSUPPORTED_VERSION.",
 )

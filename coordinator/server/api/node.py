@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from coordinator.storage.documents.acls import AclStore
     from coordinator.storage.documents.quotas import QuotaStore
     from coordinator.storage.documents.users import UserStore
+    from coordinator.telemetry.telemetry import Telemetry
 
 
 class Node(Protocol):
@@ -30,6 +31,7 @@ class Node(Protocol):
     users: UserStore
     acls: AclStore | None  # None: no authorizer.class.name
     quota_store: QuotaStore
+    telemetry: Telemetry
 
     @property
     def identity(self) -> ClusterIdentity:
@@ -43,6 +45,9 @@ class Node(Protocol):
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         """Answer one ticket now. None answers nothing (Produce with acks=0) and lets the connection go on."""
+
+    def answer_later(self, ticket: Ticket, response: Any) -> None:
+        """Answer one ticket when its handler has returned, as an event of its own."""
 
     def identified(self, ticket: Ticket, software: ClientSoftware) -> None:
         """Remember the software of the client at the other end of this connection."""

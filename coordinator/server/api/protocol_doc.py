@@ -108,7 +108,6 @@ NOT_SERVED: Final[tuple[tuple[str, tuple[int, ...]], ...]] = (
     ("delegation tokens", (38, 39, 40, 41)),
     ("replicas and their placement", (34, 45, 46)),
     ("the controller quorum, features and nodes that come and go", (55, 57, 64, 80, 81, 94)),
-    ("metrics of clients", (71, 72)),
 )
 
 

@@ -45,6 +45,7 @@ from coordinator.server.api import (
     produce,
     sasl,
     sync_group,
+    telemetry,
 )
 from coordinator.server.api.api_versions import api_versions
 from coordinator.server.api.chunked_responses import TOPICS, Array
@@ -83,6 +84,8 @@ _ROWS: Final[dict[int, Api]] = {
         incremental_alter_configs.API,
         describe_cluster.API,
         list_config_resources.API,
+        telemetry.GET_SUBSCRIPTIONS,
+        telemetry.PUSH,
         describe_topic_partitions.API,
         sasl.HANDSHAKE,
         sasl.AUTHENTICATE,

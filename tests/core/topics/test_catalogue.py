@@ -37,14 +37,15 @@ def test_document_holds_the_whole_catalogue(
     written.deleted = {name: DeletedTopic(name, b"d" * 16, partitions) for name, partitions in gone}
     written.node_configs = {"": {"max.groups": "5"}, "1": {"group.max.size": "7"}} if gone else {}
     written.group_configs = {"g": {"consumer.session.timeout.ms": "50000"}} if gone else {}
-    facts, deleted, lineage, revision, node_configs, group_configs = parse_document(written.document())
+    written.client_metrics = {"m": {"metrics": "*"}} if gone else {}
+    facts, deleted, lineage, revision, *settings = parse_document(written.document())
     assert facts == [
         TopicFacts(topic.name, topic.topic_id, len(topic.partitions), topic.configs)
         for topic in written.topics.values()
     ]
     assert deleted == list(written.deleted.values())
     assert (lineage, revision) == ("c0ffee", 41)
-    assert (node_configs, group_configs) == (written.node_configs, written.group_configs)
+    assert settings == [written.node_configs, written.group_configs, written.client_metrics]
 
 
 def test_document_with_a_change_leaves_the_catalogue_unchanged() -> None:

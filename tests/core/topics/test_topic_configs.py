@@ -41,7 +41,7 @@ def describe(
 ) -> tuple[int, dict[str, Any]]:
     asked = DescribeConfigsResource(resource_type=resource, resource_name=name, configuration_keys=list(wanted) or None)
     [result] = world.call(describe_api.API, DescribeConfigsRequest(resources=[asked], **about), version).results
-    assert (result.error_message is None) == (result.error_code == 0)
+    assert (result.error_message == "") == (result.error_code == 0)
     return result.error_code, {config.name: config for config in result.configs}
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.topics.alter_configs import RESPONSES, AnyRequest
+from coordinator.core.topics.client_metrics import CLIENT_METRICS
 from coordinator.core.topics.config_operations import check_form, operations
 from coordinator.core.topics.describe import BROKER, BROKER_LOGGER, TOPIC
 from coordinator.core.topics.group_configs import GROUP
@@ -22,7 +23,6 @@ from coordinator.server.api.authorization.verdict import (
     Handle,
     Verdict,
 )
-from coordinator.server.api.list_config_resources import CLIENT_METRICS
 from protocol.error_codes import ErrorCode
 from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse, DescribeConfigsResult
 from protocol.schema import changed

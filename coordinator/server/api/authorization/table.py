@@ -10,8 +10,16 @@ from coordinator.server.api.authorization import cluster, configs, groups, offse
 from coordinator.server.api.authorization.verdict import Check
 from protocol.api_keys import ApiKey
 
-# A client sends these before it has a principal.
-UNGUARDED: Final = frozenset({ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
+# No rights are needed for what a client sends before it has a principal, and for its own metrics.
+UNGUARDED: Final = frozenset(
+    {
+        ApiKey.API_VERSIONS,
+        ApiKey.SASL_HANDSHAKE,
+        ApiKey.SASL_AUTHENTICATE,
+        ApiKey.GET_TELEMETRY_SUBSCRIPTIONS,
+        ApiKey.PUSH_TELEMETRY,
+    }
+)
 
 CHECKS: Final[Mapping[int, Check]] = MappingProxyType(
     {

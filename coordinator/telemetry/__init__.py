@@ -1,0 +1,1 @@
+"""Metrics that clients push (KIP-714): their subscriptions, the newest figures of each client, and OTLP out."""
