@@ -1,6 +1,7 @@
 """The recorded corpus: scripts, and what a real Kafka answered to each of their steps, as data.
 
-`make corpus` records it, with `ARGS=--consumer` that of KIP-848 groups: scripts on which Kafka and we agreed at every
+`make corpus` records it, with `ARGS=--consumer` that of KIP-848 groups, with `ARGS=--mixed` that of groups with members
+of both protocols: scripts on which Kafka and we agreed at every
 step, so that a test can hold us to Kafka without a JVM. A line of a corpus file is one script: its steps, and after
 each of them the answers that had come by then and the groups that had changed. A replay waits for exactly that after
 each step; what comes too early, too late or differently is a failure that names the script and the step.
@@ -33,6 +34,7 @@ from tests.conformance.lockstep import (
     InconclusiveError,
     InitialDelays,
 )
+from tests.conformance.mixed_generator import MixedGenerator
 from tests.conformance.regex_clock import RegexClock, may_resolve
 from tests.conformance.script import CAN_PARK, Script, Step, groups_of, words
 from tests.conformance.servers import pair
@@ -41,9 +43,11 @@ from tests.conformance.shrink import paths
 FOLDER: Final = Path(__file__).parent / "corpus"
 RECORDED: Final = FOLDER / "scripts.jsonl"
 RECORDED_CONSUMER: Final = FOLDER / "consumer_scripts.jsonl"
+RECORDED_MIXED: Final = FOLDER / "mixed_scripts.jsonl"
 AT_ONCE: Final = 6
 SCRIPTS: Final = 360
 CONSUMER_SCRIPTS: Final = 150
+MIXED_SCRIPTS: Final = 100
 SHORT_AMONG: Final = 160  # scripts that wait for timers are recorded among so many first ones only
 
 
@@ -237,13 +241,18 @@ async def record(count: int, steps: int, make: type[Generator] = Generator) -> l
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scripts", type=int, help=f"by default {SCRIPTS}, {CONSUMER_SCRIPTS} with --consumer")
+    parser.add_argument("--scripts", type=int, help=f"by default {SCRIPTS}, {CONSUMER_SCRIPTS} or {MIXED_SCRIPTS}")
     parser.add_argument("--steps", type=int, default=14)
-    parser.add_argument("--consumer", action="store_true", help="scripts of KIP-848 groups")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--consumer", action="store_true", help="scripts of KIP-848 groups")
+    kind.add_argument("--mixed", action="store_true", help="scripts of groups with members of both protocols")
     arguments = parser.parse_args()
+    make: type[Generator]
     make, file, count = Generator, RECORDED, SCRIPTS
     if arguments.consumer:
         make, file, count = ConsumerGenerator, RECORDED_CONSUMER, CONSUMER_SCRIPTS
+    elif arguments.mixed:
+        make, file, count = MixedGenerator, RECORDED_MIXED, MIXED_SCRIPTS
     try:
         version = release()
     except KafkaMissingError as error:

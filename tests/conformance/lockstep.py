@@ -13,7 +13,7 @@ import asyncio
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -301,6 +301,8 @@ class Lockstep:
                 side.comparable(each, step) if each in side.answers else NOT_ANSWERED
                 for side in (self.kafka, self.ours)
             ]
+            if self._may_choose_another_protocol(step, sides):
+                raise FreeChoiceError
             if not self._forgive(each, index, sides[0], sides[1]):
                 return self._differ(index if each == index else each, what, sides[0], sides[1])
         for each in sorted((kafka & ours) - self._compared):
@@ -365,6 +367,18 @@ class Lockstep:
         names = {kafka.get("protocol_name"), ours.get("protocol_name")}
         if len(names) == 2 and self._is_tied(group, names):
             raise FreeChoiceError
+
+    def _may_choose_another_protocol(self, step: Step, sides: Sequence[Any]) -> bool:
+        """Return whether a static member replaces its former run, and another protocol has as many votes.
+
+        The group rebalances only if the choice is another one than before.
+        """
+        body = step["body"]
+        if step.get("api") != "JoinGroup" or not body.get("group_instance_id"):
+            return False
+        names = {side.get("protocol_name") for side in sides if side != NOT_ANSWERED}
+        others = {each["name"] for each in body["protocols"]} - names
+        return any(self._is_tied(body["group_id"], names | {other}) for other in others)
 
     def _is_tied(self, group: str, names: set[Any]) -> bool:
         """Return whether the members' newest lists give these two protocols the same number of votes."""
