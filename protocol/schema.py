@@ -79,6 +79,7 @@ class FieldSpec(NamedTuple):
     tag: int | None
     default: Any
     default_factory: Callable[[], Any] | None  # of a list or a struct, of which each message has its own
+    writes_null: bool = False  # of a tagged field: None is written, although it is the default
 
     def exists_in(self, version: int) -> bool:
         return self.since <= version <= self.until
@@ -126,9 +127,12 @@ def field(
     nullable_since: int | None = None,
     tag: int | None = None,
     default: Any = _UNSET,
+    writes_null: bool = False,
 ) -> Any:
     """Declare a field of a message. With `tag` it is written in the tag section of every version that has it.
 
+    `writes_null` is for a field whose absence Kafka reads as an empty value, so that a null has to be written: its
+    definition has `null` without quotes as the default, which Kafka's generator takes for no default.
     Returns Any, because a type checker takes it for the default of the field; every field has one.
     """
     factory: Callable[[], Any] | None = None
@@ -143,6 +147,7 @@ def field(
         tag=tag,
         default=default,
         default_factory=factory,
+        writes_null=writes_null,
     )
 
 

@@ -219,6 +219,10 @@ class EncoderWriter:
                 source.line(f"{tags} += (uvarint({each.tag}), uvarint(len({body})), {body})")
                 source.line(f"{count} += 1")
                 self._list, self._started = outer, True
+            if each.writes_null:
+                with source.block("else:"):
+                    source.line(f'{tags} += (uvarint({each.tag}), b"\\1\\0")')
+                    source.line(f"{count} += 1")
         self._parts.append(f"uvarint({count})")
         self._parts.append(f"*{tags}")
         # A starred part needs a list display or a tuple, never a lone append.

@@ -61,6 +61,7 @@ class Field:
     tag: int | None
     default: str
     type: str  # as annotated in the class; empty where the variable has its type already
+    writes_null: bool = False  # in the tag section
 
     def undeclared(self) -> Field:
         return dataclasses.replace(self, type="")
@@ -104,7 +105,7 @@ def _field(name: str, spec: FieldSpec, version: int, flexible: bool, default: st
     if spec.tag is not None and not flexible:
         raise ValueError(f"{name}: a tagged field needs a flexible version, {version} is not")
     kind = _kind(spec.wire, version, flexible)
-    return Field(name, kind, spec.nullable_in(version), spec.tag, default, annotation)
+    return Field(name, kind, spec.nullable_in(version), spec.tag, default, annotation, spec.writes_null)
 
 
 def _kind(wire: WireType | type | None, version: int, flexible: bool) -> Kind:

@@ -191,6 +191,9 @@ def encode_consumer_group_current_member_assignment_value_v0(message: ConsumerGr
                 body11 = b"".join(parts8)
                 tags7 += (uvarint(0), uvarint(len(body11)), body11)
                 count6 += 1
+            else:
+                tags7 += (uvarint(0), b"\1\0")
+                count6 += 1
             parts += (uvarint(count6), *tags7)
         items12 = message.partitions_pending_revocation
         n13 = len(items12) + 1
@@ -207,6 +210,9 @@ def encode_consumer_group_current_member_assignment_value_v0(message: ConsumerGr
                 parts19: list[bytes] = [_pack_B(n21) if n21 < 128 else uvarint(n21), pack(f">{len(items20)}i", *items20)]
                 body22 = b"".join(parts19)
                 tags18 += (uvarint(0), uvarint(len(body22)), body22)
+                count17 += 1
+            else:
+                tags18 += (uvarint(0), b"\1\0")
                 count17 += 1
             parts += (uvarint(count17), *tags18)
         parts.append(b"\0")
@@ -403,6 +409,9 @@ def encode_consumer_group_member_metadata_value_v0(message: ConsumerGroupMemberM
             parts24.append(b"\0")
             body33 = b"".join(parts24)
             tags23 += (uvarint(0), uvarint(len(body33)), body33)
+            count22 += 1
+        else:
+            tags23 += (uvarint(0), b"\1\0")
             count22 += 1
         parts += (uvarint(count22), *tags23)
         return b"".join(parts)

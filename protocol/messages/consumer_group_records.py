@@ -84,8 +84,10 @@ class ConsumerGroupMemberMetadataValue:
     subscribed_topic_regex: str | None = field(NULLABLE_STRING)
     rebalance_timeout_ms: int = field(INT32, default=-1)
     server_assignor: str | None = field(NULLABLE_STRING)
+    # Kafka takes a record without this field for one of a member of the classic protocol. Earlier builds of this
+    # coordinator left it out where it is None, so that is what it means here.
     classic_member_metadata: ClassicMemberMetadata | None = field(
-        nullable_struct(ClassicMemberMetadata), tag=0, default=None
+        nullable_struct(ClassicMemberMetadata), tag=0, default=None, writes_null=True
     )
 
 
@@ -118,7 +120,7 @@ class CurrentPartitions:
 
     topic_id: bytes = field(UUID)
     partitions: list[int] = field(array(INT32))
-    assignment_epochs: list[int] | None = field(nullable_array(INT32), tag=0, default=None)
+    assignment_epochs: list[int] | None = field(nullable_array(INT32), tag=0, default=None, writes_null=True)
 
 
 @record(versions=(0, 0), flexible_since=0)

@@ -149,20 +149,6 @@ def fill_transactions(address: str) -> None:
     consumer.close()
 
 
-def commit_by_the_newer_protocol(address: str, group: str) -> None:
-    """A member of a KIP-848 group, which writes records of its own kinds, commits offset 33."""
-    from confluent_kafka import Consumer, TopicPartition
-
-    consumer = Consumer({"bootstrap.servers": address, "group.id": group, "group.protocol": "consumer", "log_level": 0})
-    consumer.subscribe(["t0"])
-    for _ in range(150):
-        consumer.poll(0.2)
-        if consumer.assignment():
-            break
-    consumer.commit(offsets=[TopicPartition("t0", 1, 33)], asynchronous=False)
-    consumer.close()
-
-
 def told(port: int) -> dict[str, Any]:
     """Return all that a client can learn of all groups. Member ids are as stored, so they must be equal."""
     listed = call(port, ListGroupsRequest(), 5)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -38,10 +39,12 @@ from tests.compaction.logs import (
     seeded,
 )
 from tests.compaction.oracle import compact_partition
+from tests.compaction.test_consumer_groups import MINUTE_MS, OPS, ConsumerLog
 from tests.conformance.cleaner import KafkaCleaner, Seen, keys, read_segments, seen
-from tests.conformance.exchange import KEPT_LOG, PARTITION, commit, fill, told
+from tests.conformance.consumer_exchange import fill_consumers, go_on, told_of_consumers, write_catalogue
+from tests.conformance.exchange import KEPT_LOG, PARTITION, commit, fill
 from tests.conformance.kafka import Kafka, dump_log
-from tests.conformance.lockstep import TOPICS
+from tests.conformance.lockstep import KAFKA_SETTINGS, OUR_OVERRIDES, TOPICS
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually
 
@@ -112,6 +115,45 @@ def test_kafkas_cleaner_and_ours_write_the_same_batches(
     kafka: KafkaCleaner, parts: list[tuple[list[Op], int]], segment_bytes: int, delete_retention_ms: int
 ) -> None:
     compare_rounds(kafka, parts, segment_bytes, delete_retention_ms)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    parts=st.lists(st.tuples(OPS, st.sampled_from((0, MINUTE_MS, DAY_MS, 3 * DAY_MS))), min_size=1, max_size=4),
+    segment_bytes=st.sampled_from(SEGMENT_BYTES),
+    delete_retention_ms=st.sampled_from((0, DAY_MS)),
+)
+def test_kafkas_cleaner_and_ours_keep_the_same_records_of_groups_of_the_newer_protocol(
+    kafka: KafkaCleaner, parts: list[tuple[list[tuple[str, Any]], int]], segment_bytes: int, delete_retention_ms: int
+) -> None:
+    log = ConsumerLog()
+    first_dirty = 0
+    for ops, pause_ms in parts:
+        log.play(ops)
+        log.roll()
+        log.now_ms += pause_ms
+        end = log.next_offset
+        if end == first_dirty:
+            continue
+        theirs = kafka.clean(
+            log.closed,
+            log.segments[-1],
+            now_ms=log.now_ms,
+            first_dirty=first_dirty,
+            delete_retention_ms=delete_retention_ms,
+            segment_bytes=segment_bytes,
+        )
+        ours, _ = compacted(
+            compact_partition,
+            log.closed,
+            end,
+            log.now_ms,
+            delete_retention_ms=delete_retention_ms,
+            segment_bytes=segment_bytes,
+        )
+        assert seen(ours) == seen(theirs)
+        log.segments = [*ours, log.segments[-1]]
+        first_dirty = end
 
 
 def test_the_same_where_the_marker_of_nothing_wakes_a_producer_after_a_day(kafka: KafkaCleaner) -> None:
@@ -218,25 +260,28 @@ def is_marker(batch: Seen) -> bool:
     return batch.header.is_control and any(control_type(each) is not ControlType.UNKNOWN for each in batch.records)
 
 
-def test_a_kafka_serves_the_groups_and_offsets_of_a_compacted_log_of_ours(tmp_path: Path) -> None:
-    topics = [f"{name}:{partitions}" for name, partitions in TOPICS.items()]
-    overrides = ["offsets.topic.num.partitions=1", "group.initial.rebalance.delay.ms=300"]
-    with Daemon(tmp_path / "ours", overrides=overrides, topics=topics) as daemon:
+def test_a_kafka_serves_the_groups_and_offsets_of_a_compacted_log_of_ours(kafka: KafkaCleaner, tmp_path: Path) -> None:
+    broker = Kafka(tmp_path / "kafka", settings=KAFKA_SETTINGS)
+    daemon = Daemon(tmp_path / "ours", overrides=["offsets.topic.num.partitions=1", *OUR_OVERRIDES])
+    with broker:
+        for name, partitions in TOPICS.items():
+            broker.create_topic(name, partitions)
+        write_catalogue(broker.port, daemon.data_dir)
+    with daemon:
         fill(daemon.port)
+        consumers = fill_consumers(daemon.port, "")
         for offset in range(40):
             commit(daemon.port, "simple", "t0", 0, offset)
-        expected = told(daemon.port)
+        expected = told_of_consumers(daemon.port)
     whole = read_segments(daemon.data_dir / PARTITION, 1 << 40)
-    end = whole[-1].next_offset
-    ours, result = compacted(compact_partition, whole, end, int(time.time() * 1000))
+    end, now_ms = whole[-1].next_offset, int(time.time() * 1000)
+    ours, result = compacted(compact_partition, whole, end, now_ms)
     assert result.stats.records_after < result.stats.records_before - 39
-    kafka = Kafka(tmp_path / "kafka")
-    with kafka:
-        for name, partitions in TOPICS.items():
-            kafka.create_topic(name, partitions)
-    put_down(kafka.data_dir / PARTITION, ours)
-    with kafka:
-        assert told(kafka.port) == expected
+    assert seen(ours) == seen(kafka.clean(whole, Segment(end), now_ms=now_ms))
+    put_down(broker.data_dir / PARTITION, ours)
+    with broker:
+        assert told_of_consumers(broker.port) == expected
+        go_on(broker.port, consumers, 20)
 
 
 # --- a real broker ----------------------------------------------------------------------------------------------------

@@ -16,17 +16,17 @@ import pytest
 from coordinator.cli.main import main
 from protocol.offsets_records import OffsetValue, encode_offset_key, encode_offset_value
 from protocol.record_batch import build_batch, iter_batches
+from tests.conformance.consumer_exchange import fill_consumers, go_on, told_of_consumers, write_catalogue
 from tests.conformance.exchange import (
     PARTITION,
     commit,
-    commit_by_the_newer_protocol,
     fill,
     fill_transactions,
     keep_log,
     told,
 )
 from tests.conformance.kafka import Kafka, dump_log
-from tests.conformance.lockstep import TOPICS
+from tests.conformance.lockstep import KAFKA_SETTINGS, OUR_OVERRIDES, TOPICS
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually
 
@@ -150,18 +150,37 @@ def exchange(source: Path, target: Path) -> None:
     shutil.copytree(source, target)
 
 
-def test_a_killed_kafkas_offsets_of_a_group_of_the_newer_protocol_are_served(tmp_path: Path) -> None:
-    with Kafka(tmp_path / "kafka") as kafka:
+def test_members_of_the_newer_protocol_go_on_while_their_log_changes_its_owner_three_times(tmp_path: Path) -> None:
+    """Each server tells of the groups of the other what that told, and no member is fenced or loses a partition."""
+    kafka = Kafka(tmp_path / "kafka", settings=KAFKA_SETTINGS)
+    ours = Daemon(tmp_path / "ours", overrides=["offsets.topic.num.partitions=1", *OUR_OVERRIDES])
+    with kafka:
         for name, partitions in TOPICS.items():
             kafka.create_topic(name, partitions)
-        commit_by_the_newer_protocol(kafka.address, "modern")
-        expected = told(kafka.port)["fetched"]
-        kafka.kill()
-    ours = Daemon(tmp_path / "ours", overrides=["offsets.topic.num.partitions=1"])
-    shutil.copytree(kafka.data_dir, ours.data_dir)
+        write_catalogue(kafka.port, ours.data_dir)
+        theirs = fill_consumers(kafka.port, "k-")
+        expected = told_of_consumers(kafka.port)
+    assert len(expected["consumers"]) == 6
+    shutil.copy(kafka.data_dir / "meta.properties", ours.data_dir)
+    shutil.copytree(kafka.data_dir / PARTITION, ours.data_dir / PARTITION)
     with ours:
-        assert told(ours.port)["fetched"] == expected
-    assert expected[0]["topics"][0]["partitions"][0]["committed_offset"] == 33
+        assert told_of_consumers(ours.port) == expected
+        go_on(ours.port, theirs, 20)
+        own = fill_consumers(ours.port, "o-")
+        expected = told_of_consumers(ours.port)
+    assert len(expected["consumers"]) == 12
+    exchange(ours.data_dir / PARTITION, kafka.data_dir / PARTITION)
+    kafka.start()
+    assert told_of_consumers(kafka.port) == expected
+    go_on(kafka.port, theirs, 30)
+    go_on(kafka.port, own, 30)
+    expected = told_of_consumers(kafka.port)
+    kafka.kill()
+    exchange(kafka.data_dir / PARTITION, ours.data_dir / PARTITION)
+    with ours:
+        assert told_of_consumers(ours.port) == expected
+        go_on(ours.port, theirs, 40)
+        go_on(ours.port, own, 40)
 
 
 def test_a_kafka_serves_its_log_after_a_repair(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

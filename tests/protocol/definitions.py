@@ -76,6 +76,8 @@ def _condense_field(field: dict[str, Any], common: dict[str, Any]) -> dict[str, 
         default = field["default"]
         is_word = default is None or isinstance(default, bool)
         facts["default"] = json.dumps(default) if is_word else str(default)
+        if default is None:  # without quotes, which Kafka's generator takes for no default
+            facts["writes_null"] = True
     if field.get("flexibleVersions") == "none":
         facts["never_flexible"] = True
     base = field["type"].removeprefix("[]")
@@ -131,6 +133,7 @@ class Field:
     default: str | None  # as the definition writes it; None if it does not
     compact: bool
     fields: tuple[Field, ...]  # of a struct, those of this version
+    writes_null: bool = False  # in the tag section, because Kafka reads its absence as an empty value
 
     @property
     def is_struct(self) -> bool:
@@ -206,6 +209,7 @@ def _fields(facts: list[dict[str, Any]], version: int, flexible: bool) -> tuple[
             default=each.get("default"),
             compact=flexible and not each.get("never_flexible", False),
             fields=_fields(each.get("fields", []), version, flexible),
+            writes_null=each.get("writes_null", False),
         )
         for each in facts
         if version in versions(each["versions"], version)

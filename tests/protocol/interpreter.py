@@ -37,6 +37,8 @@ def _struct(fields: tuple[Field, ...], values: dict[str, Any], flexible: bool) -
             out += _field(field, value, flexible)
         elif value != field.default_value():
             tagged[field.tag] = _field(field, value, flexible)
+        elif field.writes_null:
+            tagged[field.tag] = b"\0"
     if flexible:
         out += uvarint(len(tagged))
         for tag, data in sorted(tagged.items()):

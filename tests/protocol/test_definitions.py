@@ -114,6 +114,7 @@ def compare(message: str, cls: type, fields: tuple[Field, ...], version: int) ->
         assert wire_name(spec.wire) == ("array" if each.is_array else "struct" if each.is_struct else each.type), where
         assert spec.nullable_in(version) == each.nullable, where
         assert spec.tag == each.tag, where
+        assert spec.writes_null == each.writes_null, where
         compare_default(each, spec, getattr(defaults, name), where)
         if each.is_array and not each.is_struct:
             assert isinstance(spec.wire.element, WireType) and spec.wire.element.name == each.type, where

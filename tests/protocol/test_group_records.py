@@ -48,7 +48,7 @@ EXAMPLES: list[tuple[RecordKind, Value, str]] = [
     (
         RecordKind.CONSUMER_MEMBER,
         ConsumerGroupMemberMetadataValue(None, None, "c", "/127.0.0.1", ["t"], None, 300_000, "uniform"),
-        "0000 00 00 02 63 0b 2f3132372e302e302e31 02 02 74 00 000493e0 08 756e69666f726d 00",
+        "0000 00 00 02 63 0b 2f3132372e302e302e31 02 02 74 00 000493e0 08 756e69666f726d 01 00 01 00",
     ),
     (
         RecordKind.CONSUMER_MEMBER,
@@ -79,7 +79,7 @@ EXAMPLES: list[tuple[RecordKind, Value, str]] = [
     (
         RecordKind.CONSUMER_CURRENT,
         ConsumerGroupCurrentMemberAssignmentValue(1, 0, 0, [CurrentPartitions(TOPIC, [0, 1])]),
-        "0000 00000001 00000000 00 02 00000000000000000000000000000001 03 00000000 00000001 00 01 00",
+        "0000 00000001 00000000 00 02 00000000000000000000000000000001 03 00000000 00000001 01 00 01 00 01 00",
     ),
     (
         RecordKind.CONSUMER_CURRENT,
@@ -120,6 +120,14 @@ def test_values_are_the_bytes_of_the_specification(kind: RecordKind, value: Valu
     assert decode_record_value(kind, data) == value
 
 
+def test_a_member_without_the_tag_of_the_classic_protocol_is_one_of_the_consumer_protocol() -> None:
+    """Kafka takes it for a classic one, but writes none. Earlier builds of this coordinator did."""
+    data = bytes.fromhex("0000 00 00 02 63 0b 2f3132372e302e302e31 02 02 74 00 000493e0 08 756e69666f726d 00")
+    value = decode_record_value(RecordKind.CONSUMER_MEMBER, data)
+    assert isinstance(value, ConsumerGroupMemberMetadataValue)
+    assert value.classic_member_metadata is None
+
+
 def test_kafka_writes_a_null_in_a_tag_as_zero() -> None:
     data = bytes.fromhex(
         "0000 00 00 06 7765622d31 0b 2f3132372e302e302e31 02 07 6f7264657273 01 0000ea60 00 01 00 01 00"
@@ -127,6 +135,7 @@ def test_kafka_writes_a_null_in_a_tag_as_zero() -> None:
     value = decode_record_value(RecordKind.CONSUMER_MEMBER, data)
     assert isinstance(value, ConsumerGroupMemberMetadataValue)
     assert value.client_id == "web-1" and value.classic_member_metadata is None
+    assert encode_value(value) == data
 
 
 def test_a_tag_that_is_not_known_is_skipped() -> None:
