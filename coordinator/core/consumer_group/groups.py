@@ -17,8 +17,7 @@ from coordinator.core.consumer_group.describe import describe_consumer_groups
 from coordinator.core.consumer_group.errors import GroupError
 from coordinator.core.consumer_group.group import ConsumerGroup
 from coordinator.core.consumer_group.heartbeat import beat, is_plain, refused, success
-from coordinator.core.consumer_group.held_heartbeat import HeldHeartbeat, hold_ms
-from coordinator.core.consumer_group.interval import heartbeat_interval_ms
+from coordinator.core.consumer_group.held_heartbeat import HeldHeartbeat, hold_ms, next_interval_ms
 from coordinator.core.consumer_group.member import STATIC_LEAVE_EPOCH, UNREVOKED
 from coordinator.core.consumer_group.restore import restored
 from coordinator.core.consumer_group.session import MemberSession, session_timeout_ms
@@ -84,8 +83,10 @@ class ConsumerGroups:
 
     # -- ConsumerGroupHeartbeat ----------------------------------------------------------------------------------
 
-    def heartbeat(self, command: ConsumerGroupHeartbeat, ticket: Ticket, context: Context, *, held_ms: int = 0) -> None:
-        """Handle a ConsumerGroupHeartbeat of any epoch. `held_ms`: it was held for so long."""
+    def heartbeat(
+        self, command: ConsumerGroupHeartbeat, ticket: Ticket, context: Context, *, was_held: bool = False
+    ) -> None:
+        """Handle a ConsumerGroupHeartbeat of any epoch."""
         request = command.request
         group = self._registry.consumer_groups.get(request.group_id)
         if group is not None and (former := group.held.get(request.member_id)) is not None:
@@ -94,16 +95,19 @@ class ConsumerGroups:
             session = self.renew(group, request.member_id, ticket, context)
             for_ms = hold_ms(group, request.member_id, ticket, context)
             if for_ms:
-                held = HeldHeartbeat(self, group, command, ticket)
+                held = HeldHeartbeat(self, group, command, ticket, context.now_ms)
                 group.held[request.member_id] = ticket.held = held
                 context.timers.hold(held, for_ms, context)
                 return
             member = group.members[request.member_id]
+            may_be_held = was_held or ticket.may_be_held
             response = ConsumerGroupHeartbeatResponse(
                 error_code=0,
                 member_id=member.member_id,
                 member_epoch=member.epoch,
-                heartbeat_interval_ms=heartbeat_interval_ms(group, member, session, context),
+                heartbeat_interval_ms=next_interval_ms(
+                    group, member, session, ticket, context, may_be_held=may_be_held
+                ),
             )
             self.answer(group, ticket, response, refused, context)
             return
@@ -119,7 +123,7 @@ class ConsumerGroups:
             if request.member_epoch < 0:
                 self._leave(request, ticket, context)
             else:
-                self._beat(request, ticket, context)
+                self._beat(request, ticket, context, may_be_held=was_held or ticket.may_be_held)
         except GroupError as refusal:
             context.reply(ticket, refused(refusal.error, refusal.message))
 
@@ -133,14 +137,16 @@ class ConsumerGroups:
         deadline_ms = 0 if session is None else session.deadline_ms
         held.ticket.may_be_held = False
         try:
-            self.heartbeat(held.command, held.ticket, context)
+            self.heartbeat(held.command, held.ticket, context, was_held=True)
         except BaseException:
             context.reply(held.ticket, refused(ErrorCode.UNKNOWN_SERVER_ERROR))
             raise
         if session is not None and group.sessions.get(member_id) is session:
             session.deadline_ms = min(session.deadline_ms, deadline_ms)
 
-    def _beat(self, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, context: Context) -> None:
+    def _beat(
+        self, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, context: Context, *, may_be_held: bool
+    ) -> None:
         change, classic = self._change_of(request, context)
         group = change.group
         member_id = request.member_id or context.new_member_uuid()
@@ -165,8 +171,9 @@ class ConsumerGroups:
         session = self.renew(group, member_id, ticket, context)
         session.end_join()
         session.end_sync()
+        session.interruptions = 0  # a client that gives up partitions commits, which says nothing of its habits
         self._time_revocation(session, outcome, context)
-        interval_ms = heartbeat_interval_ms(group, outcome.member, session, context)
+        interval_ms = next_interval_ms(group, outcome.member, session, ticket, context, may_be_held=may_be_held)
         response = success(request, outcome, interval_ms)
         self.finish(change, ticket, response, refused, context, on_failed)
 

@@ -4,7 +4,9 @@ A member of a stable group hears of a new target by its next heartbeat, 2.5 s la
 next one, there already. It is handled when the group has changed so that its member has a step to take, when its time
 is over, or when bytes arrive behind it. Its arrival renews the session, and the answer does not. librdkafka counts the
 interval from the heartbeat before, and takes one without an answer for lost when it has passed: it is held for a little
-less, so that the next one comes at its usual time, and a client sends no more heartbeats than with Kafka.
+less, so that the next one comes at its usual time, and a client sends no more heartbeats than with Kafka. Java and
+franz-go wait longer than an interval for an answer, whatever the interval is: they are told a short one when their next
+heartbeat can be held, so that one waits at nearly all times, and hold it for longer than the usual interval.
 
 Held are those of clients that send their departure while a heartbeat has no answer yet; others would leave late.
 """
@@ -13,8 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from coordinator.core.consumer_group.interval import DEFAULT_INTERVAL_MS
-from coordinator.core.consumer_group.member import STABLE
+from coordinator.core.consumer_group.interval import DEFAULT_INTERVAL_MS, heartbeat_interval_ms
+from coordinator.core.consumer_group.member import STABLE, ConsumerMember
 from coordinator.core.consumer_group.session import session_timeout_ms
 from coordinator.core.group.parked_heartbeat import SESSION_PARTS, STEP_MS, Release
 from coordinator.core.waiting_request import WaitingRequest
@@ -22,22 +24,30 @@ from coordinator.core.waiting_request import WaitingRequest
 if TYPE_CHECKING:
     from coordinator.core.consumer_group.group import ConsumerGroup
     from coordinator.core.consumer_group.groups import ConsumerGroupHeartbeat, ConsumerGroups
+    from coordinator.core.consumer_group.session import MemberSession
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.group.counters import Counters
     from coordinator.core.work import Steps
     from protocol.error_codes import ErrorCode
 
-# Clients that are on the list of those whose heartbeats may wait, but whose close() waits for the answer (Java), or
-# that have no such groups or were not tried.
-NOT_HELD: Final = frozenset({"apache-kafka-java", "kgo", "kafka-python"})
+# Clients that are on the list of those whose heartbeats may wait, but that have no such groups.
+NOT_HELD: Final = frozenset({"kafka-python"})
+# Clients that wait for an answer for longer than an interval, and begin the next interval with it.
+SENDS_AGAIN_SOON: Final = frozenset({"apache-kafka-java", "kgo"})
+SOON_MS: Final = 250
+# A client that ends its own held heartbeats early, by commits, so many times in a row sends the next ones as usual. One
+# that commits every 5 s (Java by default) has a heartbeat waiting from each commit to the next.
+INTERRUPTED_OFTEN: Final = 2
+EARLY_MS: Final = 4_000
+COUNTED: Final = frozenset({Release.NEXT_BYTES, Release.TIME_OVER})
 RELEASED_AT_ONCE: Final = 50
 
 
 class HeldHeartbeat(WaitingRequest):
     """One held heartbeat. A member has one at most."""
 
-    __slots__ = ("_groups", "command", "group")
+    __slots__ = ("_groups", "command", "group", "since_ms")
 
     def __init__(
         self,
@@ -45,14 +55,20 @@ class HeldHeartbeat(WaitingRequest):
         group: ConsumerGroup,
         command: ConsumerGroupHeartbeat,
         ticket: Ticket,
+        now_ms: int,
     ) -> None:
         super().__init__(ticket)
         self._groups = groups
         self.group = group
         self.command = command
+        self.since_ms = now_ms
 
     def release(self, why: Release, context: Context, error: ErrorCode | None = None) -> None:
         if self.drop(why, context.counters):
+            session = self.group.sessions.get(self.command.request.member_id)
+            if session is not None and why in COUNTED:
+                is_early = context.now_ms - self.since_ms < EARLY_MS
+                session.interruptions = session.interruptions + 1 if is_early else 0
             self._groups.handle_held(self, context, error)
 
     def drop(self, why: Release, counters: Counters) -> bool:
@@ -69,7 +85,15 @@ class HeldHeartbeat(WaitingRequest):
 
 def hold_ms(group: ConsumerGroup, member_id: str, ticket: Ticket, context: Context) -> int:
     """Return for how long a heartbeat may be held; 0: it is answered now."""
-    if not ticket.may_be_held or ticket.client_software.name in NOT_HELD or group.last_append is not None:
+    if not ticket.may_be_held or group.last_append is not None:
+        return 0
+    return longest_hold_ms(group, member_id, ticket, context)
+
+
+def longest_hold_ms(group: ConsumerGroup, member_id: str, ticket: Ticket, context: Context) -> int:
+    """Return for how long a heartbeat of this client may be held when it has nothing to do; 0: not at all."""
+    name = ticket.client_software.name
+    if name in NOT_HELD:
         return 0
     config = context.config
     is_configured = (
@@ -80,7 +104,30 @@ def hold_ms(group: ConsumerGroup, member_id: str, ticket: Ticket, context: Conte
     if is_configured:
         return 0
     longest_ms = session_timeout_ms(group, member_id, context) // SESSION_PARTS
-    return min(config.group_heartbeat_park_ms, DEFAULT_INTERVAL_MS - STEP_MS, longest_ms) // STEP_MS * STEP_MS
+    if name not in SENDS_AGAIN_SOON:
+        longest_ms = min(longest_ms, DEFAULT_INTERVAL_MS - STEP_MS)
+    return min(config.group_heartbeat_park_ms, longest_ms) // STEP_MS * STEP_MS
+
+
+def next_interval_ms(
+    group: ConsumerGroup,
+    member: ConsumerMember,
+    session: MemberSession,
+    ticket: Ticket,
+    context: Context,
+    *,
+    may_be_held: bool,
+) -> int:
+    """Return the interval for the answer to a heartbeat of a client whose next one may be held."""
+    usual_ms = heartbeat_interval_ms(group, member, session, context)
+    is_soon = (
+        may_be_held
+        and ticket.client_software.name in SENDS_AGAIN_SOON
+        and session.interruptions < INTERRUPTED_OFTEN
+        and not has_step(group, member.member_id)
+        and longest_hold_ms(group, member.member_id, ticket, context) >= DEFAULT_INTERVAL_MS
+    )
+    return SOON_MS if is_soon else usual_ms
 
 
 def has_step(group: ConsumerGroup, member_id: str) -> bool:

@@ -58,6 +58,7 @@ class MemberSession:
         "deadline_ms",
         "group",
         "heard_ms",
+        "interruptions",
         "join_timer",
         "member_id",
         "on_expired",
@@ -82,6 +83,7 @@ class MemberSession:
         self.group = group
         self.member_id = member_id
         self.deadline_ms = deadline_ms
+        self.interruptions = 0  # held heartbeats in a row that its client ended early
         self.heard_ms = -1  # monotonic time of its last heartbeat; -1: none since the start
         self.waiting_since_ms = -1  # monotonic; for partitions that others hold; -1: it has its target
         self.on_expired = on_expired

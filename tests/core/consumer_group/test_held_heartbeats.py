@@ -14,6 +14,8 @@ from tests.support.call import Call
 from tests.support.consumer_world import ConsumerWorld
 
 LIBRDKAFKA = ClientSoftware("librdkafka", "2.16.0")
+JAVA = ClientSoftware("apache-kafka-java", "4.4.0")
+SEND_AGAIN_SOON = (JAVA, ClientSoftware("kgo", "1.22.2"))
 
 
 def alone(partitions: int = 4, **options: Any) -> ConsumerWorld:
@@ -22,8 +24,8 @@ def alone(partitions: int = 4, **options: Any) -> ConsumerWorld:
     return world
 
 
-def held(world: ConsumerWorld, member_id: str = "A", epoch: int = 2) -> Call:
-    call = world.beat(member_id, epoch, software=LIBRDKAFKA, can_wait=True)
+def held(world: ConsumerWorld, member_id: str = "A", epoch: int = 2, *, software: ClientSoftware = LIBRDKAFKA) -> Call:
+    call = world.beat(member_id, epoch, software=software, can_wait=True)
     assert call.is_parked
     return call
 
@@ -153,10 +155,71 @@ def test_nothing_is_held_where_it_is_off_or_the_interval_is_set(settings: dict[s
     assert not world.beat("A", 2, software=LIBRDKAFKA, can_wait=True).is_parked
 
 
-@pytest.mark.parametrize("name", ["apache-kafka-java", "kgo", "kafka-python"])
-def test_nothing_is_held_of_clients_whose_departure_waits_for_the_answer(name: str) -> None:
+def test_nothing_is_held_of_clients_that_have_no_such_groups() -> None:
     world = alone()
-    assert not world.beat("A", 2, software=ClientSoftware(name, "1"), can_wait=True).is_parked
+    assert not world.beat("A", 2, software=ClientSoftware("kafka-python", "1"), can_wait=True).is_parked
+
+
+@pytest.mark.parametrize("software", SEND_AGAIN_SOON)
+def test_java_and_franz_go_are_held_longer_and_send_the_next_one_soon(software: ClientSoftware) -> None:
+    world = alone()
+    call = held(world, software=software)
+    world.advance("5749ms")
+    assert call.is_parked
+    world.advance("1ms")
+    assert world.told(call) == (2, None)
+    assert call.answer.heartbeat_interval_ms == 250
+
+
+@pytest.mark.parametrize("software", SEND_AGAIN_SOON)
+def test_they_send_one_soon_after_a_step_too(software: ClientSoftware) -> None:
+    world = alone()
+    call = held(world, software=software)
+    world.beat("B", 0, topics=["t"], software=software, can_wait=True)
+    assert call.answer.heartbeat_interval_ms == 5000  # it has partitions to give up, which may take long
+    told = world.beat("A", 2, owned={"t": [0, 1]}, software=software, can_wait=True).answer
+    assert (told.member_epoch, told.heartbeat_interval_ms) == (3, 250)
+    held(world, epoch=3, software=software)
+
+
+def test_a_client_that_commits_often_sends_heartbeats_as_usual() -> None:
+    world = alone()
+    intervals = []
+    for held_for in ("3s", "3s", "3s", "5s", "3s"):
+        call = held(world, software=JAVA)
+        world.advance(held_for)
+        world.release_held(call)
+        intervals.append(call.answer.heartbeat_interval_ms)
+    assert intervals == [250, 5000, 5000, 250, 250]
+
+
+def test_one_that_commits_every_five_seconds_has_one_waiting_from_commit_to_commit() -> None:
+    world = alone()
+    for held_for in ("1s", "4750ms", "4750ms"):
+        call = held(world, software=JAVA)
+        world.advance(held_for)
+        world.release_held(call)
+        assert call.answer.heartbeat_interval_ms == 250
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"group_heartbeat_park_ms": 4000},  # shorter than the interval: it would be more heartbeats than usual
+        {"group_consumer_heartbeat_interval_ms": 4000},
+        {"group_consumer_session_timeout_ms": 14_000},
+    ],
+)
+def test_they_send_none_soon_where_it_could_not_be_held_for_an_interval(settings: dict[str, int]) -> None:
+    world = alone(config=Config(**settings))  # type: ignore[arg-type]
+    call = world.beat("A", 2, software=JAVA, can_wait=True)
+    world.advance("5s")
+    assert call.answer.heartbeat_interval_ms == settings.get("group_consumer_heartbeat_interval_ms", 5000)
+
+
+def test_none_is_sent_soon_whose_connection_may_not_have_it_held() -> None:
+    world = alone()
+    assert world.beat("A", 2, software=JAVA).answer.heartbeat_interval_ms == 5000
 
 
 def test_a_session_timeout_of_the_group_turns_nothing_off() -> None:
