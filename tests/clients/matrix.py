@@ -2,7 +2,8 @@
 
 A script, not a pytest test: it builds programs in four languages and takes minutes. Every client goes through the same
 scenarios (matrix_scenarios.py), all of them together form one mixed group, and Kafka's own command-line tools get steps
-of their own (matrix_tools.py). A run of everything writes docs/clients.md. The exit code is 1 if any cell failed or a
+of their own (matrix_tools.py). Beside them run the members of the consumer protocol, in a table of their own
+(matrix_consumer_protocol.py). A run of everything writes docs/clients.md. The exit code is 1 if any cell failed or a
 client could not run at all: where a language is missing, this never passes silently.
 
 CI runs it with --offered --retry. Then a client whose language the machine lacks is named and forgiven, and a red cell
@@ -24,6 +25,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.clients.matrix_consumer_programs import CONSUMER_PROGRAMS
+from tests.clients.matrix_consumer_protocol import CONSUMER_SCENARIOS, SHORT_SESSION, ConsumerStage
 from tests.clients.matrix_members import Program
 from tests.clients.matrix_programs import PROGRAMS, BrokenError, Missing
 from tests.clients.matrix_scenarios import SCENARIOS, Stage, mixed
@@ -33,9 +36,11 @@ from tests.support.daemon import REPOSITORY, Daemon
 from tests.support.wire import ConnectionEnded
 
 PAGE = REPOSITORY / "docs" / "clients.md"
-SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
+SETTINGS = {"group.initial.rebalance.delay.ms": "0", **SHORT_SESSION}
 MIXED = "mixed group"
 Server = Callable[[Path], Daemon | Kafka]
+ROWS = {"classic": PROGRAMS, "consumer": CONSUMER_PROGRAMS}  # by the protocol of the members
+STAGES = {"classic": (Stage, SCENARIOS), "consumer": (ConsumerStage, CONSUMER_SCENARIOS)}
 TOOLS_ROW = "kafka-tools"
 WENT_WRONG = (AssertionError, OSError, ConnectionEnded, subprocess.SubprocessError)
 
@@ -79,6 +84,7 @@ def real_kafka(directory: Path) -> Kafka:
 def run_program(program: Program, columns: list[str], directory: Path, server: Server, results: Results) -> None:
     """All scenarios of one client on a server of its own."""
     directory.mkdir(exist_ok=True)
+    make_stage, scenarios = STAGES[program.protocol]
     with server(directory / program.name) as daemon, (directory / f"{program.name}.log").open("w") as log:
         for column in columns:
             if column in program.without:
@@ -86,9 +92,9 @@ def run_program(program: Program, columns: list[str], directory: Path, server: S
                 continue
             log.write(f"=== {column}\n")
             started = time.monotonic()
-            stage = Stage(daemon, log)
+            stage = make_stage(daemon, log)
             try:
-                SCENARIOS[column](stage, program)
+                scenarios[column](stage, program)
                 results.put(program.name, column, "ok")
             except WENT_WRONG as failure:
                 results.put(program.name, column, "FAILED", f"{failure}")
@@ -101,7 +107,7 @@ def run_program(program: Program, columns: list[str], directory: Path, server: S
 def run_mixed(programs: list[Program], directory: Path, server: Server, results: Results, *, retry: bool) -> None:
     """One group of all clients that can be together, and one for each that cannot, with those it can be with."""
     together = [each for each in programs if not each.apart]
-    groups = [("mixed", together, together)]
+    groups = [(f"mixed-{programs[0].protocol}", together, together)]
     for alone in programs:
         if alone.mixes_with is not None:
             among = [each for each in programs if each is alone or each.name in alone.mixes_with]
@@ -122,7 +128,8 @@ def mixed_group(
 ) -> None:
     started = time.monotonic()
     with server(directory / name) as daemon, (directory / f"{name}.log").open("w") as log:
-        stage = Stage(daemon, log, partitions=2 * len(members))
+        make_stage, _ = STAGES[members[0].protocol]
+        stage = make_stage(daemon, log, partitions=2 * len(members))
         try:
             outcome = mixed(stage, members, departing)
         except WENT_WRONG as failure:
@@ -149,12 +156,15 @@ def cells_of(results: Results, row: str, columns: list[str], notes: list[str]) -
     return cells
 
 
-def table(results: Results, columns: list[str]) -> str:
-    """The result as Markdown."""
+def table(results: Results, protocol: str, columns: list[str]) -> str:
+    """The result for the members of a protocol as Markdown."""
     lines = [f"| client | version | {' | '.join(columns)} |", f"|{'---|' * (2 + len(columns))}"]
     notes: list[str] = []
-    for row, version in results.versions.items():
-        lines.append(f"| {row} | {version} | {' | '.join(cells_of(results, row, columns, notes))} |")
+    lines += [
+        f"| {row} | {results.versions[row]} | {' | '.join(cells_of(results, row, columns, notes))} |"
+        for row in ROWS[protocol]
+        if row in results.versions
+    ]
     lines += ["", *(f"[{number}] {note}  " for number, note in enumerate(notes, 1))]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -168,12 +178,19 @@ def tools_table(results: Results) -> str:
 
 
 def scenario_list() -> str:
-    texts = {name: " ".join((scenario.__doc__ or "").split()) for name, scenario in SCENARIOS.items()}
+    texts = {name: text_of(scenario) for name, scenario in SCENARIOS.items()}
     texts[MIXED] = (
         "All clients with range in one group, two partitions each: all read and commit; then each in turn leaves, "
         "comes back, is killed and comes back, while the others take over, and reads nothing again."
     )
+    for name, scenario in CONSUMER_SCENARIOS.items():
+        if scenario is not SCENARIOS[name]:
+            texts[f"{name}, consumer protocol"] = text_of(scenario)
     return "\n".join(f"- **{name}**: {text}" for name, text in texts.items()) + "\n"
+
+
+def text_of(scenario: Callable[[Stage, Program], None]) -> str:
+    return " ".join((scenario.__doc__ or "").split())
 
 
 def page(results: Results, columns: list[str]) -> str:
@@ -188,7 +205,14 @@ what the client says and by what the coordinator shows (DescribeGroups, OffsetFe
 Apache Kafka, the same programs ran against the broker that it names. The verifiable consumer and the command-line tools
 are of {tools}, because Maven does not have the tools of later releases.
 
-{table(results, columns)}
+{table(results, "classic", columns)}
+## Members of the consumer protocol
+
+Members with `group.protocol=consumer` (KIP-848; in franz-go `ServerSideBalancer`). The server assigns, `range` in most
+scenarios and `uniform` in that called cooperative: every member gives up only what moves. Session and heartbeats are
+the defaults of the server; where a session must be short, it is a setting of the group.
+
+{table(results, "consumer", columns)}
 ## The scenarios
 
 {scenario_list()}
@@ -202,7 +226,7 @@ def find_programs(names: Iterable[str], columns: list[str], results: Results, *,
     programs = []
     for name in names:
         try:
-            program = PROGRAMS[name]()
+            program = (PROGRAMS | CONSUMER_PROGRAMS)[name]()
         except (Missing, BrokenError) as reason:
             forgiven = offered and isinstance(reason, Missing)
             results.versions[name] = "not run"
@@ -220,23 +244,35 @@ def find_programs(names: Iterable[str], columns: list[str], results: Results, *,
 def run(arguments: argparse.Namespace, columns: list[str], directory: Path) -> Results:
     results = Results()
     server = real_kafka if arguments.kafka else our_daemon
-    rows = arguments.only or [*PROGRAMS, TOOLS_ROW]
-    names = [each for each in rows if each != TOOLS_ROW]
-    programs = find_programs(names, columns, results, offered=arguments.offered)
+    rows = arguments.only or [*PROGRAMS, *CONSUMER_PROGRAMS, TOOLS_ROW]
 
     def run_row(program: Program) -> None:
         run_program(program, [each for each in columns if each != MIXED], directory, server, results)
         if arguments.retry and (red := results.try_again(program.name)):
             run_program(program, red, directory / "again", server, results)
 
-    with ThreadPoolExecutor(arguments.parallel) as pool:  # a row has a server and a log of its own
-        running = [pool.submit(run_row, program) for program in programs]
-        if TOOLS_ROW in rows and not arguments.scenario and not arguments.kafka:
-            running.append(pool.submit(run_tools, directory, results, offered=arguments.offered, retry=arguments.retry))
-        for each in running:
-            each.result()
-    if MIXED in columns and len(programs) > 1:
-        run_mixed(programs, directory, server, results, retry=arguments.retry)
+    def run_protocol(names: list[str], *, tools: bool) -> None:
+        programs = find_programs(names, columns, results, offered=arguments.offered)
+        with ThreadPoolExecutor(arguments.parallel) as pool:  # a row has a server and a log of its own
+            running = [pool.submit(run_row, program) for program in programs]
+            if tools:
+                more = pool.submit(run_tools, directory, results, offered=arguments.offered, retry=arguments.retry)
+                running.append(more)
+            for each in running:
+                each.result()
+        if MIXED in columns and len(programs) > 1:
+            run_mixed(programs, directory, server, results, retry=arguments.retry)
+
+    with ThreadPoolExecutor(len(ROWS)) as protocols:  # clients wait much of their time
+        for done in [
+            protocols.submit(
+                run_protocol,
+                [each for each in programs if each in rows],
+                tools=protocol == "classic" and TOOLS_ROW in rows and not arguments.scenario and not arguments.kafka,
+            )
+            for protocol, programs in ROWS.items()
+        ]:
+            done.result()
     return results
 
 
@@ -258,7 +294,7 @@ def run_tools(directory: Path, results: Results, *, offered: bool, retry: bool) 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make clients", description=(__doc__ or "").splitlines()[0])
-    rows = [*PROGRAMS, TOOLS_ROW]
+    rows = [*PROGRAMS, *CONSUMER_PROGRAMS, TOOLS_ROW]
     parser.add_argument("--only", nargs="+", choices=rows, help="these clients only; docs/clients.md stays as it is")
     parser.add_argument("--scenario", nargs="+", choices=[*SCENARIOS, MIXED], help="these columns only; likewise")
     parser.add_argument(
@@ -277,7 +313,8 @@ def main() -> int:
             directory = Path(tempfile.mkdtemp(prefix="run-", dir=arguments.keep.resolve()))
         results = run(arguments, columns, directory)
     print()
-    print(table(results, columns))
+    print(table(results, "classic", columns))
+    print(table(results, "consumer", columns))
     print(tools_table(results))
     for line in results.not_offered:
         print(f"not offered by this machine: {line}")

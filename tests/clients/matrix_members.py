@@ -21,7 +21,7 @@ import subprocess
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -48,6 +48,7 @@ class Options:
     fetch_ms: int = 100
     metadata_ms: int = 5000  # for the Python libraries; the others have their default
     auto_commit: str = "false"
+    protocol: str = "classic"  # or "consumer" (KIP-848), whose session and heartbeats the group decides
 
     def as_arguments(self) -> list[str]:
         given = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -56,7 +57,7 @@ class Options:
 
 def plain(line: str) -> Iterable[Event]:
     """The events of a program written for the matrix; other lines are its library's remarks."""
-    return [json.loads(line)] if line.startswith("{") else []
+    return [json.loads(line)] if line.startswith('{"') else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class Program:
     without: dict[str, str] = field(default_factory=dict)  # scenario -> why this client has no such thing
     environment: dict[str, str] = field(default_factory=dict)
     note: str = ""
+    protocol: str = "classic"  # of its members
     mixes_with: frozenset[str] | None = None  # the rows it can share a group with; None: all that can do so too
     apart: str = ""  # why not with all; it gets a mixed group of its own
 
@@ -80,7 +82,7 @@ class Member:
 
     def __init__(self, program: Program, options: Options, log: TextIO) -> None:
         self.program = program
-        self.options = options
+        self.options = options = replace(options, protocol=program.protocol)
         self.owned: frozenset[int] = frozenset()
         self.records: dict[int, list[int]] = defaultdict(list)
         self.changes: list[tuple[str, frozenset[int]]] = []

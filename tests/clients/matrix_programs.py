@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -93,10 +93,11 @@ def built(name: str, sources: Iterable[Path], build: Callable[[Path], None], *mo
     return folder
 
 
-def run(command: list[str], cwd: Path, *, attempts: int = 1) -> str:
+def run(command: list[str], cwd: Path, *, attempts: int = 1, environment: Mapping[str, str] | None = None) -> str:
     """Run a command and return its output. `attempts` above 1 are for downloads."""
+    env = {**os.environ, **(environment or {})}
     for _ in range(attempts):
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=BUILD_S, check=False)
+        done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=BUILD_S, check=False)
         if done.returncode == 0:
             return done.stdout
     said = (done.stderr.strip() or done.stdout.strip())[-300:]
@@ -297,7 +298,7 @@ def go(
 # -- JavaScript ------------------------------------------------------------------------------------------------------
 
 
-def node_modules(name: str, package: str) -> tuple[Path, str]:
+def node_modules(name: str, package: str, environment: Mapping[str, str] | None = None) -> tuple[Path, str]:
     """The modules that the lock file of a folder names, and the version of one of them."""
     npm = need("npm")
     lock = HERE / name / "package-lock.json"
@@ -305,7 +306,7 @@ def node_modules(name: str, package: str) -> tuple[Path, str]:
     def install(fresh: Path) -> None:
         for each in (lock, lock.with_name("package.json")):
             shutil.copy(each, fresh)
-        run([npm, "ci", "--no-audit", "--no-fund"], cwd=fresh, attempts=2)
+        run([npm, "ci", "--no-audit", "--no-fund"], cwd=fresh, attempts=2, environment=environment)
 
     modules = built(name, [lock], install) / "node_modules"
     return modules, json.loads(lock.read_text())["packages"][f"node_modules/{package}"]["version"]

@@ -84,6 +84,7 @@ def main() -> None:
         fetch_wait_ms=int(options["fetch_ms"]),
         metadata_ms=int(options["metadata_ms"]),
         auto_commit=options["auto_commit"] == "true",
+        protocol=options["protocol"],
     )
     commands: queue.Queue[str] = queue.Queue()
 

@@ -11,7 +11,7 @@ import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
 
 from protocol.consumer import decode_assignment
 from protocol.messages.describe_groups import DescribeGroupsRequest
@@ -44,6 +44,7 @@ class Shown:
 class Stage:
     """One scenario's topic, group and members on the daemon."""
 
+    cooperative: ClassVar[str] = "cooperative-sticky"  # the assignor that the coordinator shows in that scenario
     daemon: Daemon | Kafka
     log: TextIO
     partitions: int = PARTITIONS
@@ -172,7 +173,7 @@ def commit(stage: Stage, program: Program) -> None:
     a, b = stage.join(program, "a"), stage.join(program, "b")
     stage.settles(a, b)
     stage.produce(10)
-    _reads(stage, {partition: set(range(10)) for partition in range(PARTITIONS)}, a, b)
+    reads(stage, {partition: set(range(10)) for partition in range(PARTITIONS)}, a, b)
     stage.commit(a, b)
     _has_committed(stage, 10)
 
@@ -182,14 +183,14 @@ def resume(stage: Stage, program: Program) -> None:
     stage.produce(10)
     a = stage.join(program, "a")
     stage.settles(a)
-    _reads(stage, {partition: set(range(10)) for partition in range(PARTITIONS)}, a)
+    reads(stage, {partition: set(range(10)) for partition in range(PARTITIONS)}, a)
     stage.commit(a)
     _has_committed(stage, 10)
     stage.leave(a)
     stage.produce(5)
     again = stage.join(program, "again")
     stage.settles(again)
-    _reads(stage, {partition: set(range(10, 15)) for partition in range(PARTITIONS)}, again)
+    reads(stage, {partition: set(range(10, 15)) for partition in range(PARTITIONS)}, again)
     stage.commit(again)
     _has_committed(stage, 15)
 
@@ -208,7 +209,7 @@ def static(stage: Stage, program: Program) -> None:
     stage.settles(a, again)
     assert again.owned == had, f"it had {sorted(had)} and now {sorted(again.owned)}"
     stage.produce(3)  # a member that missed a rebalance would be told now, with the next heartbeats, before it read all
-    _reads(stage, {partition: set(range(3)) for partition in range(PARTITIONS)}, a, again)
+    reads(stage, {partition: set(range(3)) for partition in range(PARTITIONS)}, a, again)
     assert len(a.changes) == changes, f"the other member was disturbed: {a.changes[changes:]}"
     _, _, after = stage.shown()
     ids = [{each.instance_id: each.member_id for each in shown} for shown in (before, after)]
@@ -237,11 +238,11 @@ def cooperative(stage: Stage, program: Program) -> None:
     stage.settles(a, b)
     even(a, b)
     _, protocol, _ = stage.shown()
-    assert protocol == "cooperative-sticky", protocol
+    assert protocol == stage.cooperative, protocol
     assert a.revoked() == b.owned, f"gave up {sorted(a.revoked())}, the other has {sorted(b.owned)}"
     changes = len(a.changes)
     stage.produce(3)
-    _reads(stage, {partition: set(range(3)) for partition in range(PARTITIONS)}, a, b)
+    reads(stage, {partition: set(range(3)) for partition in range(PARTITIONS)}, a, b)
     stage.leave(b)
     stage.settles(a)
     assert not a.revoked(changes), f"taking over made it give up {sorted(a.revoked(changes))}"
@@ -253,7 +254,7 @@ def restart(stage: Stage, program: Program) -> None:
     b = stage.join(program, "b", session_ms=LONG_SESSION_MS)
     stage.settles(a, b)
     stage.produce(10)
-    _reads(stage, {partition: set(range(10)) for partition in range(PARTITIONS)}, a, b)
+    reads(stage, {partition: set(range(10)) for partition in range(PARTITIONS)}, a, b)
     stage.commit(a, b)
     _has_committed(stage, 10)
     stage.daemon.kill()
@@ -261,7 +262,7 @@ def restart(stage: Stage, program: Program) -> None:
     stage.settles(a, b)
     assert stage.committed() == dict.fromkeys(range(PARTITIONS), 10), stage.committed()
     stage.produce(5)
-    _reads(stage, {partition: set(range(15)) for partition in range(PARTITIONS)}, a, b)
+    reads(stage, {partition: set(range(15)) for partition in range(PARTITIONS)}, a, b)
     _commit_until(stage, 15, a, b)
     stage.leave(b)
     stage.settles(a)
@@ -280,7 +281,7 @@ SCENARIOS: dict[str, Callable[[Stage, Program], None]] = {
 }
 
 
-def _reads(stage: Stage, wanted: dict[int, set[int]], *members: Member) -> None:
+def reads(stage: Stage, wanted: dict[int, set[int]], *members: Member) -> None:
     """Each wanted offset of each partition is read, nothing else, and nothing twice by one member.
 
     A partition that moves before its first commit may be read by both its owners; that is Kafka's promise too.
@@ -336,7 +337,7 @@ def mixed(stage: Stage, programs: list[Program], departing: list[Program]) -> di
     stage.settles(*members.values(), within_s=2 * WITHIN_S)
     even(*members.values())
     stage.produce(10)
-    _reads(stage, {partition: set(range(10)) for partition in range(stage.partitions)}, *members.values())
+    reads(stage, {partition: set(range(10)) for partition in range(stage.partitions)}, *members.values())
     stage.commit(*members.values())
     _has_committed(stage, 10)
     results: dict[str, str] = {}

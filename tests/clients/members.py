@@ -43,6 +43,7 @@ class MemberOptions:
     fetch_wait_ms: int = 100
     metadata_ms: int = 5000  # how old the library's knowledge of topics may be
     auto_commit: bool = False
+    protocol: str = "classic"  # or "consumer" (librdkafka)
     assigned: tuple[TopicPartition, ...] = ()  # assigned by hand: no topics, no membership
     extra: Mapping[str, Any] = field(default_factory=dict)  # settings in the library's own words
 
@@ -439,6 +440,11 @@ class KafkaPythonMember(ClientMember):
         self._consumer.close(autocommit=False)
 
 
+def remote_assignor(assignor: str) -> str:
+    """Return the assignor of the server that stands for one of a client."""
+    return "range" if assignor == "range" else "uniform"
+
+
 class ConfluentMember(ClientMember):
     """confluent-kafka, which is librdkafka."""
 
@@ -457,17 +463,20 @@ class ConfluentMember(ClientMember):
             "enable.auto.commit": options.auto_commit,
             "enable.auto.offset.store": options.auto_commit,
             "auto.offset.reset": "earliest",
-            "partition.assignment.strategy": options.assignor,
-            "session.timeout.ms": options.session_timeout_ms,
             "max.poll.interval.ms": options.rebalance_timeout_ms,
-            "heartbeat.interval.ms": options.heartbeat_ms,
             "topic.metadata.refresh.interval.ms": options.metadata_ms,
             "reconnect.backoff.max.ms": 200,
             "fetch.wait.max.ms": options.fetch_wait_ms,
             "error_cb": lambda error: None,
             "log_level": 2,  # its notes about a broker that went away are expected here
-            **options.extra,
         }
+        if options.protocol == "consumer":
+            settings |= {"group.protocol": "consumer", "group.remote.assignor": remote_assignor(options.assignor)}
+        else:
+            settings["partition.assignment.strategy"] = options.assignor
+            settings["session.timeout.ms"] = options.session_timeout_ms
+            settings["heartbeat.interval.ms"] = options.heartbeat_ms
+        settings |= options.extra
         if options.instance_id is not None:
             settings["group.instance.id"] = options.instance_id
         self._consumer = confluent_kafka.Consumer(settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.clients.matrix import MIXED, PAGE
+from tests.clients.matrix_consumer_programs import CONSUMER_PROGRAMS
 from tests.clients.matrix_programs import PROGRAMS
 from tests.clients.matrix_scenarios import SCENARIOS
 from tests.clients.matrix_tools import TOOLS
@@ -15,8 +16,10 @@ def rows() -> list[list[str]]:
 
 def test_the_page_shows_every_client_scenario_and_tool() -> None:
     first_cells = [row[0] for row in rows()]
-    assert first_cells == ["client", *PROGRAMS, "tool", *(title for title, _ in TOOLS.values())]
-    assert rows()[0] == ["client", "version", *SCENARIOS, MIXED]
+    tools = [title for title, _ in TOOLS.values()]
+    assert first_cells == ["client", *PROGRAMS, "client", *CONSUMER_PROGRAMS, "tool", *tools]
+    headings = [row for row in rows() if row[0] == "client"]
+    assert headings == [["client", "version", *SCENARIOS, MIXED]] * 2
 
 
 def test_the_page_shows_a_run_in_which_nothing_failed_or_was_left_out() -> None:

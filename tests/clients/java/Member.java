@@ -43,9 +43,14 @@ public final class Member {
         settings.put("bootstrap.servers", options.get("bootstrap"));
         settings.put("group.id", options.get("group"));
         settings.put("client.id", options.get("name"));
-        settings.put("session.timeout.ms", options.get("session_ms"));
-        settings.put("heartbeat.interval.ms", options.get("heartbeat_ms"));
-        settings.put("partition.assignment.strategy", ASSIGNORS.get(options.get("assignor")));
+        if (options.get("protocol").equals("consumer")) {
+            settings.put("group.protocol", "consumer");
+            settings.put("group.remote.assignor", options.get("assignor").equals("range") ? "range" : "uniform");
+        } else {
+            settings.put("session.timeout.ms", options.get("session_ms"));
+            settings.put("heartbeat.interval.ms", options.get("heartbeat_ms"));
+            settings.put("partition.assignment.strategy", ASSIGNORS.get(options.get("assignor")));
+        }
         settings.put("enable.auto.commit", options.get("auto_commit"));
         settings.put("auto.offset.reset", "earliest");
         settings.put("fetch.max.wait.ms", options.get("fetch_ms"));

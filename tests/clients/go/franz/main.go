@@ -19,19 +19,30 @@ func live(options map[string]string, serve func(commit func())) {
 	balancer := kgo.RangeBalancer()
 	if options["assignor"] == "cooperative-sticky" {
 		balancer = kgo.CooperativeStickyBalancer()
+		if options["protocol"] == "consumer" {
+			balancer = kgo.StickyBalancer() // the server's is "uniform" then
+		}
 	}
 	var mutex sync.Mutex
 	next := map[int32]kgo.EpochOffset{}
 	assigned := func(_ context.Context, _ *kgo.Client, changed map[string][]int32) {
 		talk.Changed("assigned", changed[options["topic"]])
 	}
-	revoked := func(_ context.Context, _ *kgo.Client, changed map[string][]int32) {
+	lost := func(_ context.Context, _ *kgo.Client, changed map[string][]int32) {
 		mutex.Lock()
 		for _, partition := range changed[options["topic"]] {
 			delete(next, partition)
 		}
 		mutex.Unlock()
 		talk.Changed("revoked", changed[options["topic"]])
+	}
+	revoked := func(ctx context.Context, client *kgo.Client, changed map[string][]int32) {
+		if options["auto_commit"] == "true" { // a callback replaces the library's, which would do so
+			if err := client.CommitUncommittedOffsets(ctx); err != nil {
+				talk.Error(err)
+			}
+		}
+		lost(ctx, client, changed)
 	}
 	settings := []kgo.Opt{
 		kgo.SeedBrokers(options["bootstrap"]),
@@ -45,10 +56,13 @@ func live(options map[string]string, serve func(commit func())) {
 		kgo.FetchMaxWait(talk.Milliseconds(options["fetch_ms"])),
 		kgo.OnPartitionsAssigned(assigned),
 		kgo.OnPartitionsRevoked(revoked),
-		kgo.OnPartitionsLost(revoked),
+		kgo.OnPartitionsLost(lost),
 	}
 	if options["instance"] != "" {
 		settings = append(settings, kgo.InstanceID(options["instance"]))
+	}
+	if options["protocol"] == "consumer" {
+		settings = append(settings, kgo.ServerSideBalancer())
 	}
 	if options["auto_commit"] != "true" {
 		settings = append(settings, kgo.DisableAutoCommit())
