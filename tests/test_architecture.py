@@ -74,10 +74,7 @@ PURE = (
     *(f"coordinator.history.{name}" for name in ("commits", "questions", "rebalances", "reset_csv", "resets", "times")),
     *(f"coordinator.observe.{name}" for name in ("changes", "classic", "consumer_groups", "consumer_members")),
     *(f"coordinator.observe.{name}" for name in ("departures", "described", "generation_changes", "generations")),
-    *(
-        f"coordinator.observe.{name}"
-        for name in ("limits", "moves", "offsets", "owners", "state", "topic_names", "unknown")
-    ),
+    *(f"coordinator.observe.{name}" for name in ("limits", "moves", "offsets", "state", "topic_names", "unknown")),
 )
 IMPURE = frozenset({"asyncio", "os", "random", "secrets", "select", "selectors", "socket"})
 IMPURE |= {"subprocess", "threading", "time", "uuid", "uvloop"}

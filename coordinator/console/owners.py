@@ -9,9 +9,10 @@ from typing import Final
 from coordinator.console.facts import seams
 from coordinator.console.model import Ribbon, RibbonMember
 from coordinator.console.names import member_names
-from coordinator.console.ribbon import OwnerChange, ribbon
+from coordinator.console.ribbon import ribbon
 from coordinator.core.events.model import LiveGroup, Story
 from coordinator.core.events.owners import GenerationOwners, OwnersAnswer
+from coordinator.core.events.ownership_log import OwnerChange
 from protocol.consumer import decode_assignment
 from protocol.errors import DecodeError
 

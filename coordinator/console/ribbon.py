@@ -7,25 +7,18 @@ first change too, where `known_from_ms` tells what was known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from heapq import nsmallest
-from typing import Final, NamedTuple
+from typing import Final
 
 from coordinator.console.model import UNOWNED, Ribbon, RibbonMember, RibbonRow, Seam
+from coordinator.core.events.ownership_log import OwnerChange
 
 MOST_ROWS: Final = 500  # partitions of one ribbon
 MOST_SPANS: Final = 40_000  # over all rows; the oldest are left out beyond it
 
 TopicPartition = tuple[str, int]
 Span = tuple[int, int, int]
-
-
-class OwnerChange(NamedTuple):
-    """The partitions that a member owns from `at_ms` on; none: it gave up all."""
-
-    at_ms: int
-    key: str  # the instance id of the member, or else its member id
-    partitions: Mapping[str, Sequence[int]]
 
 
 def ribbon(

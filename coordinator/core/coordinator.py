@@ -28,6 +28,8 @@ from coordinator.core.consumer_group.describe import (
 from coordinator.core.consumer_group.group import ConsumerGroupState
 from coordinator.core.consumer_group.groups import ConsumerGroupHeartbeat, ConsumerGroups
 from coordinator.core.consumer_group.heartbeat import refused as heartbeat_refused
+from coordinator.core.consumer_group.live_state import live_state as live_consumer_state
+from coordinator.core.consumer_group.live_state import member_owners
 from coordinator.core.consumer_group.topics import NO_TOPICS
 from coordinator.core.context import Context, InvariantError
 from coordinator.core.effects import Effects, Producer, Ticket
@@ -494,13 +496,21 @@ class GroupCoordinator:
         context = self._begin(now_ms)
         group = self._groups.get(group_id)
         events = self.recorder.events(shortened(group_id))
-        if group is None and not events:
+        state = None
+        if group is not None:
+            state = live_state(group, context)
+        elif (consumer_group := self._registry.consumer_groups.get(group_id)) is not None:
+            state = live_consumer_state(consumer_group, self._topics, self.consumer_groups.names, context)
+        if state is None and not events:
             return None
-        return Story(at_ms=context.wall_ms, state=None if group is None else live_state(group, context), events=events)
+        return Story(at_ms=context.wall_ms, state=state, events=events)
 
     def owners(self, group_id: str, now_ms: int) -> OwnersAnswer:
         """Return who owned which partitions of a group, for the console."""
-        return owners_of(group_id, self._groups.get(group_id), self._begin(now_ms))
+        context = self._begin(now_ms)
+        answer = owners_of(group_id, self._groups.get(group_id), context)
+        consumer_group = self._registry.consumer_groups.get(group_id)
+        return member_owners(group_id, consumer_group, answer.generations, self._topics, context)
 
     def throttle_ms(self, request: JoinGroupRequest, ticket: Ticket, now_ms: int) -> int:
         """Return for how long a client that joins in a loop is told to wait; 0 for all others.

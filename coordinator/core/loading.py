@@ -2,7 +2,7 @@
 
 `LoadedState` is built in the thread that reads the log, so that the event loop only has to install it. The sessions of
 many members start a few hundred at a time, while the groups are served: a member whose request comes first has its
-session already. Of the first groups, the load is recorded as an event (LOADS_PART).
+session already. Of the first groups, the load is recorded as an event (`loads_recorded`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from coordinator.core.consumer_group.stored import StoredGroup
 from coordinator.core.events.model import Cause, Trigger
 from coordinator.core.group.group import Group  # at run time, like OffsetStore: a compiled dataclass looks its types up
-from coordinator.core.group.incidents import record_load
+from coordinator.core.group.incidents import loads_recorded, record_load
 from coordinator.core.group.rebalance import prepare_rebalance
 from coordinator.core.group.session import restart_session
 from coordinator.core.group.state import STABLE, GroupState
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from coordinator.core.timers import GroupTimers
 
 SESSIONS_PER_EVENT: Final = 500  # members
-LOADS_PART: Final = 8  # the loads of all partitions take this part of group.max.events: the rest is for older events
 
 
 @dataclass(slots=True)
@@ -93,7 +92,7 @@ def start_sessions(shard: Shard, timers: GroupTimers, groups: list[Group], conte
 def _sessions(shard: Shard, groups: list[Group], context: Context) -> Iterator[bool]:
     """Start sessions, yielding after each SESSIONS_PER_EVENT members."""
     left = SESSIONS_PER_EVENT
-    recorded = max(context.config.group_max_events // LOADS_PART // context.config.offsets_topic_num_partitions, 1)
+    recorded = loads_recorded(context)
     for number, group in enumerate(groups):
         for member in list(group.members.values()):
             if member.session is None and not member.is_gone and shard.groups.get(group.group_id) is group:

@@ -25,7 +25,7 @@ from coordinator.console.lag import lag_of, note_owners
 from coordinator.console.model import GroupPage, Ribbon, RibbonMember
 from coordinator.console.names import member_names
 from coordinator.console.owners import COOPERATIVE
-from coordinator.console.ribbon import OwnerChange, ribbon
+from coordinator.console.ribbon import ribbon
 from coordinator.core.events.model import (
     SHOWN_AT_MOST,
     AnyEvent,
@@ -36,6 +36,7 @@ from coordinator.core.events.model import (
     RebalanceOutcome,
     Story,
 )
+from coordinator.core.events.ownership_log import OwnerChange
 from coordinator.explain.rules import explain
 from coordinator.history.commits import Cut, standing
 from coordinator.history.events import load_events

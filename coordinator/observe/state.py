@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from coordinator.console.model import GroupRow
-from coordinator.console.ribbon import OwnerChange
 from coordinator.core.events.model import AnyEvent, ClientInfo, LiveGroup, Rebalance, Story, shortened
+from coordinator.core.events.ownership_log import OwnerChange, OwnershipLog
 from coordinator.core.events.recorder import FlightRecorder
 from coordinator.observe import unknown
 from coordinator.observe.classic import ClassicGroup
@@ -26,7 +26,6 @@ from coordinator.observe.described import RECENT_MS, SETTLED
 from coordinator.observe.limits import ObserverLimits
 from coordinator.observe.moves import Partitions
 from coordinator.observe.offsets import Committed, CommittedOffsets, LastCommit, TopicPartition
-from coordinator.observe.owners import OwnershipLog
 from coordinator.observe.topic_names import TopicNames
 from protocol.errors import DecodeError
 from protocol.group_records import RecordKey, RecordKind, Value, decode_record_key, decode_record_value

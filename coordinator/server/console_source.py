@@ -145,6 +145,7 @@ class ClusterConsole:
             GroupRow(
                 group=each.group,
                 state=each.state,
+                type=each.type,
                 protocol_type=each.protocol_type,
                 members=each.members,
                 generation=each.generation,
@@ -189,6 +190,7 @@ class ClusterConsole:
         return GroupPage(
             group=group,
             at_ms=story.at_ms,
+            type=story.state.type if story.state is not None else "classic",
             verdicts=explain(story),
             story=story,
             facts=facts(story),

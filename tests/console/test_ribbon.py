@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from coordinator.console import ribbon as module
 from coordinator.console.model import UNOWNED, Ribbon, RibbonMember, Seam
-from coordinator.console.ribbon import OwnerChange, ribbon
+from coordinator.console.ribbon import ribbon
+from coordinator.core.events.ownership_log import OwnerChange
 
 
 def change(at_ms: int, key: str, *partitions: int) -> OwnerChange:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from coordinator.core.consumer_group.group import ConsumerGroup
+    from coordinator.core.consumer_group.notes import Note
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class ConsumerGroupAppend(PendingAppend):
     """Pending append of the records of one event."""
 
-    __slots__ = ("answers", "classic", "consumer_group", "inverses", "on_failed", "removed", "undone")
+    __slots__ = ("answers", "classic", "consumer_group", "inverses", "note", "on_failed", "removed", "undone")
 
     def __init__(
         self,
@@ -34,12 +35,14 @@ class ConsumerGroupAppend(PendingAppend):
         removed: list[str],
         on_failed: Callable[[Context], None] | None,
         classic: Group | None = None,
+        note: Note | None = None,
     ) -> None:
         self.consumer_group = group
         self.inverses = inverses
         self.answers: list[tuple[Ticket, Any, Callable[[ErrorCode], Any]]] = []
         self.on_failed = on_failed  # what tries again, if no client does
         self.classic = classic  # the classic group that takes the place of the group
+        self.note = note  # for the flight recorder, when it is durable
         self.removed = removed  # members whose timers end when it is durable
         self.undone: set[str] = set()  # members whose former values were restored
 
@@ -55,6 +58,8 @@ class ConsumerGroupAppend(PendingAppend):
             self.classic.is_recorded = True
             self.classic.record_offset = self.last_offset
         self._settled()
+        if self.note is not None:
+            group.progress.take(self.note, group, context)
         for member_id in self.removed:
             if member_id not in group.members and (session := group.sessions.pop(member_id, None)) is not None:
                 session.cancel()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from coordinator.core.consumer_group import records
 from coordinator.core.consumer_group.append import ConsumerGroupAppend
 from coordinator.core.consumer_group.held_heartbeat import release_changed
+from coordinator.core.consumer_group.notes import note_of
 from coordinator.core.consumer_group.undo import (
     ASSIGNMENT_EPOCH,
     CLASSIC,
@@ -25,6 +26,7 @@ from coordinator.core.consumer_group.undo import (
     Inverse,
     undo,
 )
+from coordinator.core.events.model import ChangeKind
 from protocol.group_records import RecordKind
 
 if TYPE_CHECKING:
@@ -35,13 +37,25 @@ if TYPE_CHECKING:
     from coordinator.core.consumer_group.member import ConsumerMember
     from coordinator.core.consumer_group.records import GroupRecord
     from coordinator.core.context import Context
+    from coordinator.core.events.model import Cause
     from coordinator.core.group.group import Group
 
 
 class ConsumerGroupChange:
     """The changes of one event in one group."""
 
-    __slots__ = ("classic", "group", "inverses", "records", "removed")
+    __slots__ = (
+        "assignor",
+        "cause",
+        "classic",
+        "group",
+        "how",
+        "inverses",
+        "reasons",
+        "records",
+        "removed",
+        "upgraded",
+    )
 
     def __init__(self, group: ConsumerGroup) -> None:
         self.group = group
@@ -49,6 +63,12 @@ class ConsumerGroupChange:
         self.inverses: list[Inverse] = []
         self.removed: list[str] = []  # members
         self.classic: Group | None = None  # what the group has become
+        # -- for the flight recorder --
+        self.assignor = ""  # that has computed the target
+        self.how = ChangeKind.LEFT  # how members go
+        self.cause: Cause | None = None  # of a new epoch, if its members do not tell
+        self.reasons: dict[str, str] = {}  # by member id, as given by the clients
+        self.upgraded: Group | None = None  # in whose place the group comes, with its members
 
     # -- memory --------------------------------------------------------------------------------------------------
 
@@ -165,7 +185,8 @@ class ConsumerGroupChange:
         if group.held and not group.is_releasing:
             group.is_releasing = True
             context.timers.in_turns(release_changed(group, context), group.shard, context)
-        append = ConsumerGroupAppend(group, self.inverses, self.removed, on_failed, self.classic)
+        note = note_of(self, context)
+        append = ConsumerGroupAppend(group, self.inverses, self.removed, on_failed, self.classic, note)
         context.append(group, tuple(self.records), append)
         if context.too_large and context.too_large[-1] is append:
             append.undo()  # before the next event of this group; its answers follow at the end of this one

@@ -16,12 +16,15 @@ from coordinator.core.consumer_group.departure import depart
 from coordinator.core.consumer_group.downgrade import downgrade, embedded_assignment, is_downgraded_by
 from coordinator.core.consumer_group.errors import GroupError
 from coordinator.core.consumer_group.heartbeat import check_owner, check_size, follow, replace_static, subscribe
+from coordinator.core.consumer_group.incidents import record_refusal
 from coordinator.core.consumer_group.member import UNRELEASED, UNREVOKED, ClassicProtocols, ConsumerMember
 from coordinator.core.consumer_group.upgrade import partitions_by_id
+from coordinator.core.events.model import LONGEST_REASON
 from coordinator.core.group.group import CONSUMER, size_of
 from coordinator.core.group.join import JoinGroup
 from coordinator.core.group.protocols import protocols_of
 from coordinator.core.group.responses import join_error, sync_error
+from protocol.api_keys import ApiKey
 from protocol.consumer import decode_subscription
 from protocol.error_codes import ErrorCode
 from protocol.errors import DecodeError
@@ -72,6 +75,17 @@ class ClassicMembers:
             joined = self._joined(change, command, member_id, protocols, ticket, context)
         except GroupError as refusal:
             change.roll_back()
+            record_refusal(
+                group,
+                ApiKey.JOIN_GROUP,
+                refusal.error,
+                ticket,
+                request.member_id,
+                request.group_instance_id,
+                context,
+                offered=[each.name for each in request.protocols],
+                reason=refusal.message,
+            )
             context.reply(ticket, join_error(refusal.error))
             return
         except BaseException:
@@ -142,6 +156,7 @@ class ClassicMembers:
                 session.await_join(member, context)
                 raise GroupError(ErrorCode.REBALANCE_IN_PROGRESS)
         except GroupError as refusal:
+            _record(group, ApiKey.SYNC_GROUP, refusal, request, ticket, context)
             self._groups.answer(group, ticket, sync_error(refusal.error), sync_error, context)
             return
         session.end_sync()
@@ -166,6 +181,7 @@ class ClassicMembers:
                 error = ErrorCode.REBALANCE_IN_PROGRESS
         except GroupError as refusal:
             error = refusal.error
+            _record(group, ApiKey.HEARTBEAT, refusal, request, ticket, context)
         self._groups.answer(group, ticket, _heartbeat_answer(error), _heartbeat_answer, context)
 
     def _assign_if_alone(self, group: ConsumerGroup, context: Context) -> None:
@@ -181,10 +197,13 @@ class ClassicMembers:
         """Handle a LeaveGroup of members of either protocol: all that are valid leave in one event."""
         entries: list[MemberResponse] = []
         leaving: dict[str, None] = {}
+        reasons: dict[str, str] = {}
         for identity in request.members:
             error = ErrorCode.NONE
             try:
-                leaving[_leaving(group, identity)] = None
+                member_id = _leaving(group, identity)
+                leaving[member_id] = None
+                reasons[member_id] = (identity.reason or "")[:LONGEST_REASON]
             except GroupError as refusal:
                 error = refusal.error
             entries.append(
@@ -195,6 +214,7 @@ class ClassicMembers:
                 )
             )
         change = ConsumerGroupChange(group)
+        change.reasons = reasons
         if leaving:
             depart(change, list(leaving), self._groups.topics, context)
         self._groups.finish(change, ticket, LeaveGroupResponse(members=entries), _leave_error, context)
@@ -266,6 +286,19 @@ def _waits(group: ConsumerGroup, member: ConsumerMember) -> bool:
         for topic_id, partitions in group.targets.get(member.member_id, NOTHING_ASSIGNED).items()
         for partition in partitions
     )
+
+
+def _record(
+    group: ConsumerGroup,
+    api: ApiKey,
+    refusal: GroupError,
+    request: SyncGroupRequest | HeartbeatRequest,
+    ticket: Ticket,
+    context: Context,
+) -> None:
+    """Record that a request of a member was refused."""
+    member_id, instance_id = request.member_id, request.group_instance_id
+    record_refusal(group, api, refusal.error, ticket, member_id, instance_id, context, request.generation_id)
 
 
 def _leaving(group: ConsumerGroup, identity: MemberIdentity) -> str:

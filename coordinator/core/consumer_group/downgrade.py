@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coordinator.core.consumer_group.clients import change_of
+from coordinator.core.consumer_group.progress import CAUSED_BY
 from coordinator.core.events.model import Cause, Trigger
 from coordinator.core.group.group import CONSUMER, Group
 from coordinator.core.group.member import Member
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from coordinator.core.consumer_group.assignors.assignment import Assignment as Partitions
     from coordinator.core.consumer_group.change import ConsumerGroupChange
     from coordinator.core.consumer_group.group import ConsumerGroup
+    from coordinator.core.consumer_group.member import ConsumerMember
     from coordinator.core.consumer_group.topics import TopicsImage
     from coordinator.core.context import Context
 
@@ -96,7 +99,17 @@ def downgrade(
     for each in classic.members.values():
         restart_session(classic, each, each.session_timeout_ms, context)
     if rebalances:
-        prepare_rebalance(classic, Trigger(Cause.MEMBER_LEFT, reason=REASON), context)
+        causes = [_trigger(change, group.members[member_id], context) for member_id in leaving]
+        causes = causes or [Trigger(Cause.MEMBER_LEFT, reason=REASON)]
+        prepare_rebalance(classic, causes[0], context, causes[1:])
+
+
+def _trigger(change: ConsumerGroupChange, member: ConsumerMember, context: Context) -> Trigger:
+    """Return the trigger of the rebalance that follows a member's departure."""
+    reason = change.reasons.get(member.member_id) or REASON
+    gone = change_of(change.how, change.group, member, context, reason=reason)
+    cause = change.cause or CAUSED_BY[change.how]
+    return Trigger(cause, gone.member, reason, gone.session_timeout_ms, gone.rebalance_timeout_ms)
 
 
 def embedded_assignment(assigned: Partitions, metadata: bytes, topics: TopicsImage) -> bytes:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from coordinator.core.any_group import AnyGroup
 from coordinator.core.consumer_group.assignors.assignment import NOTHING_ASSIGNED, Assignment
 from coordinator.core.consumer_group.member import STABLE, ConsumerMember
+from coordinator.core.consumer_group.progress import ConsumerProgress
 from coordinator.core.consumer_group.records import tombstone
 from coordinator.core.context import InvariantError
 from coordinator.core.group.group import CONSUMER, size_of
@@ -69,6 +70,7 @@ class ConsumerGroup(AnyGroup):
         "metadata_bytes",
         "metadata_hash",
         "name_counts",
+        "progress",
         "regex_counts",
         "regex_topic_counts",
         "regexes",
@@ -111,6 +113,7 @@ class ConsumerGroup(AnyGroup):
         self.is_assigning = False  # its target is being computed in slices
         self.resolving = False  # the regular expressions are being resolved
         self.last_append: ConsumerGroupAppend | None = None  # the newest one, if it may be in flight
+        self.progress = ConsumerProgress(wall_ms)  # for the flight recorder
         self.is_deleted = False  # or no longer coordinated by this node
 
     # -- questions -----------------------------------------------------------------------------------------------
@@ -285,6 +288,7 @@ class ConsumerGroup(AnyGroup):
 
     def cancel_timers(self) -> None:
         """End all sessions: the group is no longer coordinated here."""
+        self.progress.cancel()
         for session in self.sessions.values():
             session.cancel()
         self.sessions.clear()

@@ -18,6 +18,7 @@ from coordinator.core.consumer_group.errors import GroupError
 from coordinator.core.consumer_group.group import ConsumerGroup
 from coordinator.core.consumer_group.heartbeat import beat, is_plain, refused, success
 from coordinator.core.consumer_group.held_heartbeat import HeldHeartbeat, hold_ms, next_interval_ms
+from coordinator.core.consumer_group.incidents import record_load, record_refusal, record_refused_upgrade
 from coordinator.core.consumer_group.member import STATIC_LEAVE_EPOCH, UNREVOKED
 from coordinator.core.consumer_group.restore import restored
 from coordinator.core.consumer_group.session import MemberSession, session_timeout_ms
@@ -31,8 +32,11 @@ from coordinator.core.consumer_group.target import (
 from coordinator.core.consumer_group.undo import FORGOTTEN, Inverse
 from coordinator.core.consumer_group.upgrade import check_upgrade, dismiss, resume, take_members
 from coordinator.core.consumer_group.validation import check_request
+from coordinator.core.events.model import Cause, ChangeKind, shortened
+from coordinator.core.group.incidents import loads_recorded
 from coordinator.core.group.parked_heartbeat import Release
 from coordinator.core.group.state import EMPTY, STABLE
+from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
@@ -125,6 +129,19 @@ class ConsumerGroups:
             else:
                 self._beat(request, ticket, context, may_be_held=was_held or ticket.may_be_held)
         except GroupError as refusal:
+            if group is not None and request.member_epoch >= 0:
+                record_refusal(
+                    group,
+                    ApiKey.CONSUMER_GROUP_HEARTBEAT,
+                    refusal.error,
+                    ticket,
+                    request.member_id,
+                    request.instance_id,
+                    context,
+                    request.member_epoch,
+                    offered=(request.server_assignor,) if request.server_assignor else (),
+                    reason=refusal.message,
+                )
             context.reply(ticket, refused(refusal.error, refusal.message))
 
     def handle_held(self, held: HeldHeartbeat, context: Context, error: ErrorCode | None) -> None:
@@ -152,7 +169,7 @@ class ConsumerGroups:
         member_id = request.member_id or context.new_member_uuid()
         try:
             if classic is not None and classic.state is not EMPTY:
-                take_members(change, classic, self.topics)
+                self._take_members(change, classic, request, ticket, context)
             outcome = beat(self, change, request, member_id, ticket, context)
         except BaseException:
             change.roll_back()
@@ -176,6 +193,22 @@ class ConsumerGroups:
         interval_ms = next_interval_ms(group, outcome.member, session, ticket, context, may_be_held=may_be_held)
         response = success(request, outcome, interval_ms)
         self.finish(change, ticket, response, refused, context, on_failed)
+
+    def _take_members(
+        self,
+        change: ConsumerGroupChange,
+        classic: Group,
+        request: ConsumerGroupHeartbeatRequest,
+        ticket: Ticket,
+        context: Context,
+    ) -> None:
+        """Give the members of a classic group to its new group. Raises GroupError, which is recorded."""
+        try:
+            check_upgrade(classic, context)
+            take_members(change, classic, self.topics)
+        except GroupError as refusal:
+            record_refused_upgrade(request.group_id, ticket, request.member_id, refusal.message or "", context)
+            raise
 
     def _resume_classic(self, group_id: str, was_stable: bool, context: Context) -> None:
         """Go on with the classic group: the append of its upgrade has failed."""
@@ -205,8 +238,6 @@ class ConsumerGroups:
             raise GroupError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if classic is not None and classic.is_dead:
             raise GroupError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        if classic is not None and classic.state is not EMPTY:
-            check_upgrade(classic, context)
         change = ConsumerGroupChange(ConsumerGroup(group_id, self._registry.shard_of(group_id), context.wall_ms))
         if classic is not None:
             change.records += classic.tombstones()
@@ -322,9 +353,15 @@ class ConsumerGroups:
 
     def install(self, shard: Shard, stored: Iterable[StoredGroup], context: Context) -> None:
         """Add the groups of a partition that was loaded, and start the timers of all their members."""
+        recorded = loads_recorded(context)
         for each in stored:
             group = restored(each, shard, context.wall_ms)
             shard.add_consumer_group(group)
+            context.recorder.member_owners.forget(shortened(group.group_id))
+            group.progress.loaded(group, context)
+            if group.members and recorded > 0:
+                recorded -= 1
+                record_load(group, context)
             for member in group.members.values():
                 session = self.session(group, member.member_id)
                 session.start(session_timeout_ms(group, member.member_id, context), context)
@@ -359,7 +396,7 @@ class ConsumerGroups:
         if group.is_dead or member_id not in group.members:
             return
         context.counters.expired_sessions += 1
-        self._fence(group, member_id, context)
+        self._fence(group, member_id, context, ChangeKind.EXPIRED)
 
     def _not_revoked(self, group: ConsumerGroup, member_id: str, epoch: int, context: Context) -> None:
         """Remove a member that did not give up its partitions within its rebalance timeout."""
@@ -367,7 +404,7 @@ class ConsumerGroups:
         if group.is_dead or member is None or member.epoch != epoch or member.state != UNREVOKED:
             return
         context.counters.fenced_members += 1
-        self._fence(group, member_id, context, epoch)
+        self._fence(group, member_id, context, ChangeKind.DROPPED, Cause.NOT_REVOKED, epoch)
 
     def _silent(self, group: ConsumerGroup, member_id: str, context: Context) -> None:
         """Remove a member of the classic protocol that did not rejoin or sync within its rebalance timeout."""
@@ -375,10 +412,21 @@ class ConsumerGroups:
         if group.is_dead or member is None or member.classic is None:
             return
         context.counters.fenced_members += 1
-        self._fence(group, member_id, context)
+        session = group.sessions.get(member_id)
+        cause = Cause.NO_REJOIN if session is not None and session.join_timer is not None else Cause.NO_SYNC
+        self._fence(group, member_id, context, ChangeKind.DROPPED, cause)
 
-    def _fence(self, group: ConsumerGroup, member_id: str, context: Context, epoch: int | None = None) -> None:
+    def _fence(
+        self,
+        group: ConsumerGroup,
+        member_id: str,
+        context: Context,
+        how: ChangeKind,
+        cause: Cause | None = None,
+        epoch: int | None = None,
+    ) -> None:
         change = ConsumerGroupChange(group)
+        change.how, change.cause = how, cause
         depart(change, [member_id], self.topics, context)
         self._append(change, context, partial(self._fence_later, group, member_id, epoch))
 

@@ -66,6 +66,7 @@ class MemberSession:
         "on_not_revoked",
         "rebalance_timer",
         "software",
+        "stepped_ms",
         "sync_timer",
         "timer",
         "waiting_since_ms",
@@ -85,6 +86,7 @@ class MemberSession:
         self.deadline_ms = deadline_ms
         self.interruptions = 0  # held heartbeats in a row that its client ended early
         self.heard_ms = -1  # monotonic time of its last heartbeat; -1: none since the start
+        self.stepped_ms = -1  # monotonic time of its last step towards its target that is durable; -1: not known
         self.waiting_since_ms = -1  # monotonic; for partitions that others hold; -1: it has its target
         self.on_expired = on_expired
         self.on_not_revoked = on_not_revoked
@@ -165,7 +167,11 @@ class MemberSession:
 
 def session_timeout_ms(group: ConsumerGroup, member_id: str, context: Context) -> int:
     """Return the session timeout of a member: its own one under the classic protocol, else the group's."""
-    member = group.members.get(member_id)
+    return timeout_of(group, group.members.get(member_id), context)
+
+
+def timeout_of(group: ConsumerGroup, member: ConsumerMember | None, context: Context) -> int:
+    """Return the session timeout of a member, which need not be in the group any more."""
     if member is not None and member.classic is not None:
         return member.classic.session_timeout_ms
     own = context.group_configs.get(group.group_id)

@@ -12,6 +12,7 @@ from coordinator.core.consumer_group.errors import GroupError
 from coordinator.core.consumer_group.group import UNRESOLVED, ResolvedRegex
 from coordinator.core.consumer_group.regex import InvalidRegularExpressionError, compile_regex
 from coordinator.core.consumer_group.topics import metadata_hash
+from coordinator.core.events.model import Cause
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ def resolve(group: ConsumerGroup, topics: TopicsImage, context: Context) -> Step
         if group.is_dead:
             return
         change = ConsumerGroupChange(group)
+        change.cause = Cause.REGEX_RESOLVED
         is_changed = False
         for regex, matched in found.items():
             if regex not in group.regex_counts:

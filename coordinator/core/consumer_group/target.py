@@ -60,6 +60,7 @@ def update_target(
             break
     for member_id in sorted(group.members):
         _write(change, member_id, target)
+    change.assignor = assignor.name
     change.set_assignment_epoch(group.epoch, context.wall_ms)
 
 
@@ -90,6 +91,7 @@ def update_target_in_slices(
                 change = ConsumerGroupChange(group)
         if group.is_dead or epoch <= group.assignment_epoch:
             return
+        change.assignor = assignor.name
         change.set_assignment_epoch(epoch, context.wall_ms)
         change.append(context)
     finally:

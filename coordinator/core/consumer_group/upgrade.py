@@ -65,6 +65,7 @@ def take_members(change: ConsumerGroupChange, classic: Group, topics: TopicsImag
     first one to have joined.
     """
     group, generation = change.group, classic.generation
+    change.upgraded = classic
     taken: set[tuple[bytes, int]] = set()
     members = []
     for member in classic.members.values():

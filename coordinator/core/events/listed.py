@@ -19,6 +19,7 @@ class ListedFigures(msgspec.Struct, array_like=True):
     unknown_partitions: int
     rebalances: int
     last_rebalance_ms: int
+    type: str = "classic"  # or "consumer"
 
 
 _ENCODER: Final = msgspec.json.Encoder()

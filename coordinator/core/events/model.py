@@ -42,11 +42,14 @@ class Cause(Enum):
     APPEND_FAILED = "append_failed"
     OVER_FULL = "over_full"
     FORCED = "forced"
+    # Of a KIP-848 group.
+    NOT_REVOKED = "not_revoked"
+    NO_REJOIN = "no_rejoin"  # of a member of the classic protocol
+    TOPICS_CHANGED = "topics_changed"
+    REGEX_RESOLVED = "regex_resolved"
     # Of a cluster that is observed: what its log tells.
     MEMBER_GONE = "member_gone"
-    NOT_REVOKED = "not_revoked"  # KIP-848
-    TOPICS_CHANGED = "topics_changed"
-    UNKNOWN = "unknown"
+    UNKNOWN = "unknown"  # also of a KIP-848 group that was loaded in the middle of a rebalance
 
 
 # Each completes the sentence "because ...".
@@ -61,9 +64,11 @@ BECAUSE: Final = {
     Cause.APPEND_FAILED: "the assignments could not be written to the log",
     Cause.OVER_FULL: "the group was loaded with more members than group.max.size",
     Cause.FORCED: "it was asked for",
-    Cause.MEMBER_GONE: "a member left or its session ended, which the log does not tell apart",
     Cause.NOT_REVOKED: "a member did not give up its partitions within its rebalance timeout",
+    Cause.NO_REJOIN: "a member was told to rejoin and did not within its rebalance timeout",
     Cause.TOPICS_CHANGED: "its topics changed: they were created or deleted, or got partitions",
+    Cause.REGEX_RESOLVED: "a regular expression of a member matches other topics than before",
+    Cause.MEMBER_GONE: "a member left or its session ended, which the log does not tell apart",
     Cause.UNKNOWN: "of something that the log does not tell",
 }
 
@@ -104,6 +109,8 @@ class IncidentKind(Enum):
     STALE_GENERATION = "stale_generation"  # a request other than a commit came from an earlier generation
     REBALANCE_SLOW = "rebalance_slow"  # it waits longer than group.rebalance.warn.ms; `member` is the one waited for
     GROUP_LOADED = "group_loaded"  # by a start of the coordinator; all sessions began anew
+    GROUP_UPGRADED = "group_upgraded"  # `member` joined with the new protocol: a KIP-848 group from now on
+    GROUP_DOWNGRADED = "group_downgraded"  # `member` was the last one of the new protocol: a classic group again
 
 
 class Wait(Enum):
@@ -116,6 +123,7 @@ class Wait(Enum):
     DISK = "disk"
     REVOCATION = "revocation"  # KIP-848: a member has to give up partitions
     HEARTBEAT = "heartbeat"  # KIP-848: a member has to learn of its assignment
+    RETURN = "return"  # KIP-848: a static member is away, and its session has not ended
 
 
 class ClientInfo(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -215,6 +223,10 @@ class Rebalance(Event, kw_only=True, omit_defaults=True, tag="rebalance"):
     shares: list[Share] = []  # NAMED_AT_MOST members that lost or gained most
     last_to_revoke: ClientInfo = NOBODY  # KIP-848: the member that gave up its partitions last
     last_revoke_ms: int = -1  # when, since the start
+    last_to_reconcile: ClientInfo = NOBODY  # KIP-848: the member that reached its target last
+    last_reconcile_ms: int = -1  # when, since the start
+    previous_reconcile_ms: int = -1  # when the one before it did
+    type: str = "classic"  # or "consumer": the generations are epochs, and the join phase ends with the target
 
     @property
     def took_ms(self) -> int:
@@ -225,11 +237,14 @@ class Rebalance(Event, kw_only=True, omit_defaults=True, tag="rebalance"):
         """Return the record as one or two sentences."""
         trigger = self.trigger
         member = trigger.member
-        text = f"Group {self.group} left generation {self.previous_generation} because {BECAUSE[trigger.cause]}"
+        number = "epoch" if self.type == "consumer" else "generation"
+        text = f"Group {self.group} left {number} {self.previous_generation} because {BECAUSE[trigger.cause]}"
         if member.member_id:
             text += f" ({member.member_id}, client {member.client_id}@/{member.host})"
         if trigger.reason:
             text += f', giving as its reason "{trigger.reason}"'
+        if self.type == "consumer":
+            return text + self._reconciled()
         if self.join_ms < 0:
             return text + self._without_join_phase()
         members = "1 member" if self.members_after == 1 else f"{self.members_after} members"
@@ -247,6 +262,17 @@ class Rebalance(Event, kw_only=True, omit_defaults=True, tag="rebalance"):
         if self.outcome is RebalanceOutcome.INTERRUPTED:
             return f"{text}ended after another {self.sync_ms} ms, before it was stable."
         return f"{text}waits for its leader's assignments."
+
+    def _reconciled(self) -> str:
+        """Return the end of the text of a KIP-848 group."""
+        members = "1 member" if self.members_after == 1 else f"{self.members_after} members"
+        if self.outcome is RebalanceOutcome.STABLE:
+            return f"; after {self.took_ms} ms {members} had all partitions of epoch {self.generation}."
+        if self.outcome is RebalanceOutcome.EMPTY:
+            return f"; epoch {self.generation} has no members."
+        if self.outcome is RebalanceOutcome.INTERRUPTED:
+            return f"; it went on for {self.took_ms} ms, until the next change."
+        return f"; epoch {self.generation} is being taken up by {members}."
 
     def _without_join_phase(self) -> str:
         """Return the end of the text if the join phase did not end, or is not known (of an observed cluster)."""
@@ -309,12 +335,21 @@ WAIT_TEXT: Final = {
     Wait.DISK.value: "the disk of the coordinator",
     Wait.REVOCATION.value: "a member that has to give up partitions",
     Wait.HEARTBEAT.value: "the next heartbeat of a member",
+    Wait.RETURN.value: "a static member that is away",
 }
 INCIDENT_TEXT: Final[dict[IncidentKind, Callable[[Incident], str]]] = {
     **dict.fromkeys(IncidentKind, _refused),
     IncidentKind.REBALANCE_SLOW: _slow,
     IncidentKind.STATIC_MEMBER_REPLACED: _replaced,
     IncidentKind.GROUP_LOADED: lambda event: f"Group {event.group} was loaded; its sessions began anew.",
+    IncidentKind.GROUP_UPGRADED: lambda event: (
+        f"Group {event.group} is a consumer group (KIP-848) from epoch {event.generation} on, because "
+        f"{event.member.full_name} joined with that protocol."
+    ),
+    IncidentKind.GROUP_DOWNGRADED: lambda event: (
+        f"Group {event.group} is a classic group from generation {event.generation} on, because its last member of the "
+        f"consumer protocol is gone: {event.member.full_name}."
+    ),
 }
 
 AnyEvent = Rebalance | Incident
@@ -333,7 +368,14 @@ class LiveMember(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     rebalance_timeout_ms: int = 0
     protocols: list[str] = []
     topics: list[str] = []  # NAMED_AT_MOST of those it subscribes to
-    revoking: int = 0  # KIP-848: partitions that it must still give up
+    # Of a KIP-848 group:
+    revoking: int = 0  # partitions that it must still give up
+    awaited: int = 0  # partitions of its target that others hold
+    epoch: int = -1  # its member epoch; -2: a static member that is away
+    step_ms: int = -1  # since it took its last step towards its target, or joined; -1: not known
+    is_classic: bool = False  # it uses the classic protocol
+    assigned: list[str] = []  # NAMED_AT_MOST topics with the partitions that it has, as in "orders 0-3, 7"
+    target: list[str] = []  # and that it shall have
 
 
 class LiveGroup(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -360,6 +402,10 @@ class LiveGroup(msgspec.Struct, kw_only=True, omit_defaults=True):
     fencings: int = 0
     version: int = SCHEMA_VERSION
     type: str = "classic"  # classic, consumer, share, streams
+    # Of a KIP-848 group, whose `generation` is the group epoch:
+    assignment_epoch: int = -1  # of the target
+    classic_members: int = 0  # members that use the classic protocol
+    unmatched: list[str] = []  # NAMED_AT_MOST subscribed names without a topic, and regular expressions
 
 
 class Story(msgspec.Struct, kw_only=True, omit_defaults=True):

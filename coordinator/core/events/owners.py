@@ -28,11 +28,27 @@ class GenerationOwners(msgspec.Struct, frozen=True):
     holders: list[Holder]
 
 
+class MemberOwns(msgspec.Struct, frozen=True):
+    """The partitions that a member of a KIP-848 group owns from `at_ms` on, by topic; none: it gave up all."""
+
+    at_ms: int
+    key: str
+    client_id: str
+    host: str
+    partitions: dict[str, list[int]]
+
+
 class OwnersAnswer(msgspec.Struct, kw_only=True):
-    """The generations of a group that are kept, oldest first. Of the time before the first one nothing is known."""
+    """The generations of a group that are kept, oldest first. Of the time before the first one nothing is known.
+
+    Of a KIP-848 group it has the changes of its members instead, of which nothing is known before `changes_from_ms`.
+    A group that was upgraded or downgraded may have both.
+    """
 
     at_ms: int
     generations: list[GenerationOwners]
+    changes: list[MemberOwns] = []
+    changes_from_ms: int = -1
 
 
 _ENCODER: Final = msgspec.json.Encoder()

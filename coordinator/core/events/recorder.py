@@ -15,8 +15,12 @@ from typing import Final
 
 from coordinator.core.events.model import GONE, AnyEvent, ClientInfo, Incident, IncidentKind, Rebalance
 from coordinator.core.events.owner_history import OwnerHistory
+from coordinator.core.events.ownership_log import OwnerChange, OwnershipLog
 
 REPEATS_WITHIN_MS: Final = 600_000
+OWNER_CHANGES: Final = 1_000  # of a KIP-848 group
+CHANGE_BYTES: Final = 250  # of one change, and of each topic in it
+PARTITION_BYTES: Final = 8
 LOOKED_BACK: Final = 64  # events in which a repeated incident is looked for
 NEVER_COUNTED_TOGETHER: Final = frozenset({IncidentKind.REBALANCE_SLOW, IncidentKind.GROUP_LOADED})
 REFUSED_COMMITS: Final = frozenset({IncidentKind.COMMIT_REFUSED})
@@ -47,6 +51,7 @@ class FlightRecorder:
         "_most_groups",
         "_per_group",
         "_total",
+        "member_owners",
         "named",
         "others",
         "owners",
@@ -71,7 +76,8 @@ class FlightRecorder:
         self.named: frozenset[str] | None = None  # groups that /metrics shows by name; None: all
         self.others = RecordedGroup()  # counters of the groups that were not among them at the time; it has no events
         self.publish = publish
-        self.owners = OwnerHistory(per_group, owners_bytes)
+        self.owners = OwnerHistory(per_group, owners_bytes)  # of classic groups
+        self.member_owners = OwnershipLog(OWNER_CHANGES, owners_bytes, _size_of)  # of KIP-848 groups
 
     def __repr__(self) -> str:
         return f"<FlightRecorder {self._kept} events of {len(self._groups)} groups>"
@@ -228,6 +234,11 @@ def _is_same_side(one: Incident, other: Incident) -> bool:
 def _is_same_client(one: ClientInfo, other: ClientInfo) -> bool:
     """Return whether two runs of one client are meant: member ids differ from run to run."""
     return (one.client_id, one.host, one.instance_id) == (other.client_id, other.host, other.instance_id)
+
+
+def _size_of(change: OwnerChange) -> int:
+    """Return about how many bytes a change takes."""
+    return CHANGE_BYTES + sum(CHANGE_BYTES + PARTITION_BYTES * len(some) for some in change.partitions.values())
 
 
 def _incidents(record: RecordedGroup) -> list[Incident]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from coordinator.core.consumer_group.group import ConsumerGroup
-    from coordinator.core.events.recorder import FlightRecorder
+    from coordinator.core.events.recorder import FlightRecorder, RecordedGroup
     from coordinator.core.group.group import Group
     from coordinator.core.registry import GroupRegistry
 
@@ -48,6 +48,7 @@ def list_figures(registry: GroupRegistry, recorder: FlightRecorder) -> Generator
 
 def _consumer_figures(group: ConsumerGroup, recorder: FlightRecorder) -> ListedFigures:
     record = recorder.groups.get(shortened(group.group_id))
+    running = group.progress.running
     return ListedFigures(
         group.group_id,
         CONSUMER,
@@ -57,17 +58,14 @@ def _consumer_figures(group: ConsumerGroup, recorder: FlightRecorder) -> ListedF
         group.lag,
         group.unknown_ends,
         record.rebalances if record is not None else 0,
-        -1,
+        _last_rebalance_ms(record) if running is None else running.began_wall_ms,
+        CONSUMER,
     )
 
 
 def _figures(group: Group, recorder: FlightRecorder) -> ListedFigures:
     record = recorder.groups.get(shortened(group.group_id))
-    last_ms = -1
-    if group.rebalance is not None:
-        last_ms = group.rebalance.started_wall_ms
-    elif record is not None:
-        last_ms = next((event.at_ms for event in reversed(record.events) if isinstance(event, Rebalance)), -1)
+    last_ms = group.rebalance.started_wall_ms if group.rebalance is not None else _last_rebalance_ms(record)
     return ListedFigures(
         group.group_id,
         group.protocol_type or "",
@@ -79,3 +77,9 @@ def _figures(group: Group, recorder: FlightRecorder) -> ListedFigures:
         record.rebalances if record is not None else 0,
         last_ms,
     )
+
+
+def _last_rebalance_ms(record: RecordedGroup | None) -> int:
+    if record is None:
+        return -1
+    return next((event.at_ms for event in reversed(record.events) if isinstance(event, Rebalance)), -1)

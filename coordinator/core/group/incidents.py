@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member, Protocols
 
+LOADS_PART: Final = 8  # the loads of all partitions take this part of group.max.events: the rest is for older events
+
 # The errors that are incidents, by the name of the API. Others are part of an ordinary rebalance or of a start.
 _MEMBER_ERRORS: Final = {
     ErrorCode.UNKNOWN_MEMBER_ID: IncidentKind.UNKNOWN_MEMBER,
@@ -88,6 +90,11 @@ def record_replacement(group: Group, member: Member, other: ClientInfo, ticket: 
             other=other,
         )
     )
+
+
+def loads_recorded(context: Context) -> int:
+    """Return of how many groups of a partition the load is recorded, of either protocol."""
+    return max(context.config.group_max_events // LOADS_PART // context.config.offsets_topic_num_partitions, 1)
 
 
 def record_load(group: Group, context: Context) -> None:

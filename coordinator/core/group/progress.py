@@ -49,10 +49,19 @@ CHANGE_OF: Final = {
     Cause.MEMBER_LEFT: ChangeKind.LEFT,
     Cause.SESSION_EXPIRED: ChangeKind.EXPIRED,
     Cause.NO_SYNC: ChangeKind.DROPPED,
+    Cause.NO_REJOIN: ChangeKind.DROPPED,
+    Cause.NOT_REVOKED: ChangeKind.DROPPED,
 }
 
 # How many members the group had more when the rebalance was caused than when it begins.
-REMOVED_BEFORE: Final = {Cause.MEMBER_JOINED: -1, Cause.MEMBER_LEFT: 1, Cause.SESSION_EXPIRED: 1, Cause.NO_SYNC: 1}
+REMOVED_BEFORE: Final = {
+    Cause.MEMBER_JOINED: -1,
+    Cause.MEMBER_LEFT: 1,
+    Cause.SESSION_EXPIRED: 1,
+    Cause.NO_SYNC: 1,
+    Cause.NO_REJOIN: 1,
+    Cause.NOT_REVOKED: 1,
+}
 
 
 def client_of(member: Member) -> ClientInfo:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from coordinator.core.consumer_group.incidents import record_refusal as record_consumer_refusal
 from coordinator.core.consumer_group.offset_checks import check_commit, is_stale
 from coordinator.core.context import PendingAppend, client_error
 from coordinator.core.effects import Producer, Reply
@@ -287,6 +288,11 @@ def commit(
                 is_transactional=producer is not None,
                 knows_epochs=knows_epochs,
             )
+            if error is not _NONE:
+                member_id, instance_id = request.member_id, request.group_instance_id
+                record_consumer_refusal(
+                    consumer_group, ApiKey.OFFSET_COMMIT, error, ticket, member_id, instance_id, context, generation
+                )
         elif group is None:
             if generation >= 0:
                 error = ErrorCode.GROUP_ID_NOT_FOUND if producer is None else ErrorCode.ILLEGAL_GENERATION
@@ -305,6 +311,11 @@ def commit(
     stale: list[Outcome] = []
     if consumer_group is not None and request.member_id in consumer_group.members:
         stale, accepted = _split_stale(consumer_group, request.member_id, generation, accepted, topic_id_of)
+        if stale:
+            error, member_id, instance_id = ErrorCode.STALE_MEMBER_EPOCH, request.member_id, request.group_instance_id
+            record_consumer_refusal(
+                consumer_group, ApiKey.OFFSET_COMMIT, error, ticket, member_id, instance_id, context, generation
+            )
     room = context.config.max_offsets - registry.totals.offsets
     if room < len(accepted):
         over = len(accepted)

@@ -76,6 +76,10 @@ def rebalance(name: str = "web-1") -> Rebalance:
         shares=[Share(client(name), 4, 1)],
         last_to_revoke=client(name),
         last_revoke_ms=25,
+        last_to_reconcile=client(name),
+        last_reconcile_ms=28,
+        previous_reconcile_ms=26,
+        type="consumer",
     )
 
 
@@ -113,6 +117,12 @@ def story(name: str = "web-1") -> Story:
         protocols=[name],
         topics=[name],
         revoking=1,
+        awaited=2,
+        epoch=7,
+        step_ms=900,
+        is_classic=True,
+        assigned=[f"{name} 0-3"],
+        target=[f"{name} 0, 2"],
     )
     state = LiveGroup(
         group=name,
@@ -135,6 +145,9 @@ def story(name: str = "web-1") -> Story:
         commits_refused=9,
         fencings=10,
         type="consumer",
+        assignment_epoch=2,
+        classic_members=1,
+        unmatched=[name],
     )
     return Story(at_ms=1, state=state, events=[rebalance(name), incident(name=name)], unknown=[name])
 

@@ -7,10 +7,18 @@ changes of a group always tell the owners of every moment from `known_from_ms` o
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
-from coordinator.console.ribbon import OwnerChange
 from coordinator.core.events.model import ClientInfo
+
+
+class OwnerChange(NamedTuple):
+    """The partitions that a member owns from `at_ms` on; none: it gave up all."""
+
+    at_ms: int
+    key: str  # the instance id of the member, or else its member id
+    partitions: Mapping[str, Sequence[int]]
 
 
 class _Owners:
@@ -35,13 +43,17 @@ class _Owners:
 
 
 class OwnershipLog:
-    """The owner changes of all groups: at most `per_group` of each, `total` of all, of the least active ones fewer."""
+    """The owner changes of all groups: at most `per_group` of each, and of the least active ones fewer.
 
-    __slots__ = ("_groups", "_kept", "_per_group", "_total")
+    The sizes of all changes together are at most `total`; a change has the size 1 if `size_of` says nothing else.
+    """
 
-    def __init__(self, per_group: int, total: int) -> None:
+    __slots__ = ("_groups", "_kept", "_per_group", "_size_of", "_total")
+
+    def __init__(self, per_group: int, total: int, size_of: Callable[[OwnerChange], int] = lambda change: 1) -> None:
         self._per_group = per_group
         self._total = total
+        self._size_of = size_of
         self._kept = 0
         self._groups: OrderedDict[str, _Owners] = OrderedDict()  # the least active group first
 
@@ -63,11 +75,11 @@ class OwnershipLog:
             owners.now[key] = partitions
         else:
             owners.now.pop(key, None)
-        owners.changes.append(OwnerChange(at_ms, key, partitions))
-        self._kept += 1
+        change = OwnerChange(at_ms, key, partitions)
+        owners.changes.append(change)
+        self._kept += self._size_of(change)
         if len(owners.changes) > self._per_group:
-            owners.drop_oldest()
-            self._kept -= 1
+            self._drop_oldest(owners)
         while self._kept > self._total:
             self._drop_one()
 
@@ -89,12 +101,15 @@ class OwnershipLog:
     def forget(self, group: str) -> None:
         """Forget a group."""
         owners = self._groups.pop(group, None)
-        self._kept -= len(owners.changes) if owners is not None else 0
+        self._kept -= sum(map(self._size_of, owners.changes)) if owners is not None else 0
 
     def _drop_one(self) -> None:
         group, owners = next(iter(self._groups.items()))
         if owners.changes:
-            owners.drop_oldest()
-            self._kept -= 1
+            self._drop_oldest(owners)
         if not owners.changes:
             del self._groups[group]
+
+    def _drop_oldest(self, owners: _Owners) -> None:
+        self._kept -= self._size_of(owners.changes[0])
+        owners.drop_oldest()
