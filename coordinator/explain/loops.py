@@ -29,7 +29,7 @@ from coordinator.explain.visits import (
     rebalances,
     visits,
 )
-from coordinator.explain.waiting import RECENT_MS
+from coordinator.explain.waiting import RECENT_MS, session_setting
 from coordinator.explain.words import clock_time, count, since, times
 
 POLL_TIMEOUT: Final = "poll timeout"  # in Java's reason for leaving: "consumer poll timeout has expired."
@@ -41,7 +41,7 @@ LONGEST_PERIOD_MS: Final = 3_600_000  # what happens less often is no loop: depl
 
 def poll_interval(story: Story) -> GroupVerdict | None:
     """Recognise a consumer that leaves because it did not poll for max.poll.interval.ms, and returns when it polls."""
-    for key, its, departures in _departures(story, _may_be_a_poll_timeout):
+    for key, its, departures in departures_of(story, _may_be_a_poll_timeout):
         last = departures[-1]
         told = POLL_TIMEOUT in last.reason
         cycles = loops(its, departures)
@@ -95,7 +95,7 @@ def session_too_short(story: Story) -> GroupVerdict | None:
     heard = incidents(
         story, IncidentKind.UNKNOWN_MEMBER, IncidentKind.COMMIT_REFUSED, IncidentKind.FENCED, within_ms=3 * RECENT_MS
     )
-    for key, _, departures in _departures(story, lambda visit: visit.how is ChangeKind.EXPIRED):
+    for key, _, departures in departures_of(story, lambda visit: visit.how is ChangeKind.EXPIRED):
         gaps_ms = []
         evidence = []
         for visit in departures:
@@ -121,15 +121,20 @@ def session_too_short(story: Story) -> GroupVerdict | None:
                 f"than its gaps, up to {duration(max(gaps_ms))}"
             ),
             advice=(
-                f"Raise its session.timeout.ms above {duration(max(gaps_ms))}, and look for what stops the process for "
-                "so long: garbage collection, a CPU limit, a suspended machine, a client whose heartbeats wait for its "
-                "handler."
+                f"Raise {_session_setting(story)} above {duration(max(gaps_ms))}, and look for what stops the process "
+                "for so long: garbage collection, a CPU limit, a suspended machine, a client whose heartbeats wait "
+                "for its handler."
             ),
             culprit=last.member,
             evidence=sorted(set(evidence)),
             since_ms=departures[0].ended_ms,
         )
     return None
+
+
+def _session_setting(story: Story) -> str:
+    setting = session_setting(story.state)
+    return setting if " " in setting else f"its {setting}"
 
 
 def _heard_at(incident: Incident, visit: Visit) -> tuple[int, ...]:
@@ -139,7 +144,7 @@ def _heard_at(incident: Incident, visit: Visit) -> tuple[int, ...]:
 
 
 def crash_loop(story: Story) -> GroupVerdict | None:
-    for key, its, departures in _departures(story, _has_vanished):
+    for key, its, departures in departures_of(story, _has_vanished):
         if len(departures) < 2 or not loops(its, departures):
             continue
         last = departures[-1]
@@ -170,7 +175,7 @@ def _has_vanished(visit: Visit) -> bool:
 
 
 def restart_loop(story: Story) -> GroupVerdict | None:
-    for key, its, departures in _departures(story, lambda visit: visit.how is ChangeKind.LEFT):
+    for key, its, departures in departures_of(story, lambda visit: visit.how is ChangeKind.LEFT):
         if len(departures) < 3 or loops(its, departures) < 2:
             continue
         return _verdict(
@@ -188,7 +193,7 @@ def restart_loop(story: Story) -> GroupVerdict | None:
 
 def comes_and_goes(story: Story) -> GroupVerdict | None:
     """Recognise a client that goes and comes again and again, where it is not known how it goes."""
-    for key, its, departures in _departures(story, lambda visit: visit.how in (ChangeKind.GONE, ChangeKind.LEFT)):
+    for key, its, departures in departures_of(story, lambda visit: visit.how in (ChangeKind.GONE, ChangeKind.LEFT)):
         if len(departures) < 2 or not loops(its, departures):
             continue
         unclear = [visit for visit in departures if visit.how is ChangeKind.GONE]
@@ -308,7 +313,7 @@ def _named(software: set[str]) -> str:
     return ", ".join(sorted(filter(None, software))) or "other software"
 
 
-def _departures(story: Story, wanted: Callable[[Visit], bool]) -> Iterator[tuple[Key, list[Visit], list[Visit]]]:
+def departures_of(story: Story, wanted: Callable[[Visit], bool]) -> Iterator[tuple[Key, list[Visit], list[Visit]]]:
     """Yield each client with its visits and its departures of this kind, if they go on; those with most come first."""
     for key, its in sorted(by_client(story).items(), key=lambda item: -len(item[1])):
         departures = _last_in_a_row(sorted(filter(wanted, its), key=lambda visit: visit.ended_ms))

@@ -1,7 +1,7 @@
-"""Rules about groups of a cluster that is observed, and about KIP-848 groups, which only such a cluster has.
+"""Rules about groups of a cluster that is observed.
 
 Of a classic group the log tells nothing while a rebalance runs, and DescribeGroups does not name the members that have
-not rejoined. Of a KIP-848 group it tells which member still has to give up partitions.
+not rejoined.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ from coordinator.core.events.words import duration
 from coordinator.explain.past import PAST_MS, stable_for
 from coordinator.explain.verdict import Finding, GroupVerdict
 from coordinator.explain.visits import rebalances
-from coordinator.explain.waiting import SLOW_MS, at_most, current
-from coordinator.explain.words import and_more, clock_time, count
+from coordinator.explain.waiting import SLOW_MS, current
+from coordinator.explain.words import clock_time
 
 NAMED_ONLY: Final = frozenset({"share", "streams"})
 LEADER_PLANS: Final = "CompletingRebalance"
-SILENT_MS: Final = 15_000  # KIP-848: the longest interval of heartbeats that a coordinator can ask for
 
 
 def not_explained(story: Story) -> GroupVerdict | None:
@@ -41,46 +40,6 @@ def not_explained(story: Story) -> GroupVerdict | None:
         code=Finding.NOT_EXPLAINED,
         sentence=f"A {state.type} group: only its name and its type are read from the log",
         advice="Ask Kafka's own tools for its members.",
-    )
-
-
-def slow_revocation(story: Story) -> GroupVerdict | None:
-    """Recognise a KIP-848 member for which the others wait: it has to give up partitions, or to heartbeat."""
-    state, rebalance = story.state, current(story)
-    if state is None or rebalance is None or not state.waits_for:
-        return None
-    waited_ms = state.at_ms - rebalance.at_ms
-    member = state.waits_for[0]
-    who = and_more(member.full_name, state.waits_for_count - 1)
-    if state.waits is Wait.REVOCATION and waited_ms >= SLOW_MS:
-        revoking = sum(each.revoking for each in state.members if each.member in state.waits_for)
-        sentence = (
-            f"Waiting {duration(waited_ms)} for {who} to give up {count(revoking, 'partition')}"
-            f"{at_most(state.waits_at_most_ms)}"
-        )
-        advice = (
-            f"{member.name} was told to give them up and has not: its handler is busy and it does not poll, or its "
-            "callback for revoked partitions takes long. Restart it to end this wait; then let it do less between two "
-            "polls (max.poll.records), or lower max.poll.interval.ms, which bounds this wait."
-        )
-        code = Finding.SLOW_REVOCATION
-    elif state.waits is Wait.HEARTBEAT and waited_ms >= SILENT_MS:
-        sentence = f"Waiting {duration(waited_ms)} for {who}, which has not taken up its new assignment"
-        advice = (
-            f"{member.name} learns of it by its next heartbeat and has sent none: it was killed, is frozen, or has "
-            "lost its network. The group goes on without it when its session ends."
-        )
-        code = Finding.SILENT_MEMBER
-    else:
-        return None
-    return GroupVerdict(
-        code=code,
-        sentence=sentence,
-        advice=advice,
-        culprit=member,
-        evidence=[len(story.events)],
-        since_ms=rebalance.at_ms,
-        at_most_ms=state.waits_at_most_ms,
     )
 
 
@@ -152,29 +111,6 @@ def _because(rebalance: Rebalance) -> str:
         return "; why it began is not known yet"
     who = f" ({trigger.member.full_name})" if trigger.member.is_known else ""
     return f"; it began because {BECAUSE[trigger.cause]}{who}"
-
-
-def past_slow_revocation(story: Story) -> GroupVerdict | None:
-    for position, event in _recent(story):
-        if event.last_revoke_ms < SLOW_MS or event.took_ms < SLOW_MS:
-            continue
-        culprit = event.last_to_revoke
-        return GroupVerdict(
-            code=Finding.PAST_SLOW_REVOCATION,
-            sentence=(
-                f"Stable for {stable_for(story)}; the rebalance at {clock_time(event.at_ms, story.at_ms)} took "
-                f"{duration(event.took_ms)}, because {culprit.full_name} took {duration(event.last_revoke_ms)} to give "
-                "up its partitions"
-            ),
-            advice=(
-                f"{culprit.name} did not poll meanwhile, because its handler was busy, or its callback for revoked "
-                "partitions took long. Let it do less between two polls (max.poll.records)."
-            ),
-            culprit=culprit,
-            evidence=[position],
-            since_ms=event.at_ms,
-        )
-    return None
 
 
 def past_slow_rebalance(story: Story) -> GroupVerdict | None:

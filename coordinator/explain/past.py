@@ -146,7 +146,7 @@ def just_restarted(story: Story) -> GroupVerdict | None:
     if state is None or not state.members or state.rebalance is not None:
         return None
     ago_ms = story.at_ms - state.loaded_at_ms
-    if not (0 <= state.since_ms < state.loaded_at_ms) or ago_ms > AFTER_RESTART_MS:
+    if state.since_ms >= state.loaded_at_ms or ago_ms > AFTER_RESTART_MS:
         return None
     unheard = [each for each in state.members if 0 <= ago_ms <= each.silent_ms]
     heard = f"; {count(len(unheard), 'member')} not heard since" if unheard else "; all members were heard since"

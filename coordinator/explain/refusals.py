@@ -15,7 +15,7 @@ NOW_MS: Final = 120_000  # a loop whose last turn was longer ago is over
 WAR: Final = 3  # replacements; one or two are restarts
 FASTEST_START_MS: Final = 1_000  # no process starts again, joins and ends more often than this for long
 ENDLESS: Final = 5
-STALE: Final = frozenset({"ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"})
+STALE: Final = frozenset({"ILLEGAL_GENERATION", "STALE_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID"})
 
 
 def shared_instance_id(story: Story) -> GroupVerdict | None:
@@ -83,7 +83,7 @@ def _place(client: ClientInfo) -> str:
 
 
 def assignors_disjoint(story: Story) -> GroupVerdict | None:
-    found = _refused(story, IncidentKind.JOIN_REFUSED, "INCONSISTENT_GROUP_PROTOCOL")
+    found = refused(story, IncidentKind.JOIN_REFUSED, "INCONSISTENT_GROUP_PROTOCOL")
     if found is None:
         return None
     position, event = found
@@ -109,7 +109,7 @@ def _common_assignors(state: LiveGroup | None) -> list[str]:
 
 
 def group_full(story: Story) -> GroupVerdict | None:
-    found = _refused(story, IncidentKind.JOIN_REFUSED, "GROUP_MAX_SIZE_REACHED")
+    found = refused(story, IncidentKind.JOIN_REFUSED, "GROUP_MAX_SIZE_REACHED")
     if found is None:
         return None
     position, event = found
@@ -185,7 +185,7 @@ def stale_commits(story: Story) -> GroupVerdict | None:
     return None
 
 
-def _refused(story: Story, kind: IncidentKind, error: str) -> tuple[int, Incident] | None:
+def refused(story: Story, kind: IncidentKind, error: str) -> tuple[int, Incident] | None:
     """Return the newest refusal of this kind of a client that has not joined since."""
     joined = {key_of(visit.member): visit.joined_ms for visit in visits(story)}
     for position, event in incidents(story, kind, within_ms=RECENT_MS):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from coordinator.core.events.model import Story
-from coordinator.explain import loops, observed, past, refusals, waiting
+from coordinator.explain import consumer_groups, loops, migration, observed, past, refusals, waiting
 from coordinator.explain.verdict import Finding, GroupVerdict
 from coordinator.explain.visits import Key, key_of
 
@@ -26,8 +26,12 @@ RULES: Final = (
     Rule(1, refusals.shared_instance_id),
     Rule(1, waiting.slow_joiner),
     Rule(1, waiting.slow_leader),
-    Rule(1, observed.slow_revocation),
+    Rule(1, consumer_groups.slow_revocation),
+    Rule(1, consumer_groups.silent_follower),
+    Rule(1, consumer_groups.slow_rejoin),
+    Rule(1, migration.instance_taken),
     Rule(1, observed.slow_rebalance),
+    Rule(2, consumer_groups.evicted),
     Rule(2, loops.poll_interval),
     Rule(2, loops.session_too_short),
     Rule(2, loops.crash_loop),
@@ -37,19 +41,25 @@ RULES: Final = (
     Rule(2, loops.subscription_flapping),
     Rule(2, loops.leader_rejoins),
     Rule(2, refusals.assignors_disjoint),
+    Rule(2, migration.refused_join),
     Rule(2, refusals.group_full),
     Rule(2, refusals.unknown_member_loop),
     Rule(2, waiting.silent_member),
+    Rule(2, consumer_groups.nothing_to_read),
     Rule(3, loops.rolling_deploy),
     Rule(3, waiting.initial_delay),
+    Rule(3, consumer_groups.static_away),
+    Rule(3, consumer_groups.reconciling),
     Rule(3, waiting.rebalancing),
     Rule(3, observed.rebalancing),
     Rule(3, refusals.stale_commits),
     Rule(3, past.member_lost),
     Rule(3, past.past_slow_joiner),
     Rule(3, past.past_slow_leader),
-    Rule(3, observed.past_slow_revocation),
+    Rule(3, consumer_groups.past_slow_member),
     Rule(3, observed.past_slow_rebalance),
+    Rule(3, migration.went_back),
+    Rule(4, migration.mixed),
     Rule(4, past.just_restarted),
     Rule(4, past.idle_members),
     Rule(4, past.empty),
@@ -62,6 +72,8 @@ ALONE: Final = frozenset({Finding.HEALTHY, Finding.REBALANCING, Finding.EMPTY, F
 # Readings of the same departures: of each client only the first one is told.
 COMES_AND_GOES: Final = frozenset(
     {
+        Finding.REVOCATION_LOOP,
+        Finding.NOT_REVOKED,
         Finding.POLL_INTERVAL,
         Finding.SESSION_TOO_SHORT,
         Finding.CRASH_LOOP,

@@ -34,6 +34,12 @@ class Finding(Enum):
     COMES_AND_GOES = "comes_and_goes"  # observed: it is not known whether it leaves or loses its session
     SLOW_REVOCATION = "slow_revocation"  # KIP-848
     SLOW_REBALANCE = "slow_rebalance"  # observed: it is not known which member it waits for
+    REVOCATION_LOOP = "revocation_loop"  # removed again and again, because it did not give up its partitions
+    NOT_REVOKED = "not_revoked"  # the same, once
+    STATIC_AWAY = "static_away"  # a static member that has closed and may come back
+    NO_TOPICS = "no_topics"  # no topic matches a subscription
+    MIGRATION = "migration"  # of a group from one protocol to the other
+    JOIN_REFUSED = "join_refused"  # of a client of the consumer protocol
     PAST_SLOW_REVOCATION = "past_slow_revocation"
     PAST_SLOW_REBALANCE = "past_slow_rebalance"
     NOT_EXPLAINED = "not_explained"  # observed: a share or streams group

@@ -37,6 +37,7 @@ class Visit(msgspec.Struct, kw_only=True):
     how: ChangeKind | None = None  # None: it is there
     reason: str = ""
     sent_no_sync: bool = False
+    not_revoked: bool = False  # KIP-848: it kept partitions that it had to give up
     silent_ms: int = -1  # observed: how long before its end it was last heard; -1: not known
     session_timeout_ms: int = 0  # 0: not known
     rebalance_timeout_ms: int = 0
@@ -105,6 +106,7 @@ def visits(story: Story) -> list[Visit]:
                 visit.rebalance_timeout_ms = change.rebalance_timeout_ms or event.rebalance_timeout_ms
                 visit.ended_ms, visit.how, visit.reason = at_ms, change.kind, change.reason
                 visit.silent_ms = change.silent_ms
+                visit.not_revoked = change.kind is ChangeKind.DROPPED and event.trigger.cause is Cause.NOT_REVOKED
                 visit.sent_no_sync = event.trigger.cause is Cause.NO_SYNC and not change.after_ms
         if event.outcome is RebalanceOutcome.STABLE:
             stable_ms = event.at_ms + event.took_ms

@@ -24,6 +24,7 @@ SLOW_MS: Final = 5_000  # members learn of a rebalance by their heartbeats, one 
 HEARTBEAT_MS: Final = 3_500
 SLOW_DISK_MS: Final = 1_000
 RECENT_MS: Final = 600_000
+AWAY: Final = -2  # the epoch of a static member that has closed and may come back
 HEARD_MS: Final = 10_000  # a member that is not parked sends a heartbeat each 3 s by default
 ENDED: Final = frozenset({RebalanceOutcome.STABLE, RebalanceOutcome.EMPTY})
 
@@ -181,7 +182,7 @@ def initial_delay(story: Story) -> GroupVerdict | None:
 
 def rebalancing(story: Story) -> GroupVerdict | None:
     state, rebalance = story.state, current(story)
-    if state is None or rebalance is None or story.unknown:
+    if state is None or rebalance is None or story.unknown or state.type == "consumer":
         return None
     who = f" ({rebalance.trigger.member.full_name})" if rebalance.trigger.member.is_known else ""
     joined = state.member_count - state.waits_for_count if state.waits is Wait.JOINS else state.member_count
@@ -203,7 +204,7 @@ def silent_member(story: Story) -> GroupVerdict | None:
     state = story.state
     if state is None or state.rebalance is not None:
         return None
-    silent = [each for each in state.members if is_silent(each)]
+    silent = [each for each in state.members if is_silent(each) and each.epoch != AWAY]
     if not silent:
         return None
     longest = max(silent, key=lambda each: each.silent_ms)
@@ -217,12 +218,18 @@ def silent_member(story: Story) -> GroupVerdict | None:
         ),
         advice=(
             f"It was killed, is frozen, or has lost its network.{partitions} The others take over in "
-            f"{duration(ends_ms)}; a shorter session.timeout.ms shortens this wait."
+            f"{duration(ends_ms)}; a shorter {session_setting(state)} shortens this wait."
         ),
         culprit=longest.member,
         since_ms=state.at_ms - longest.silent_ms,
         at_most_ms=ends_ms,
     )
+
+
+def session_setting(state: LiveGroup | None) -> str:
+    """Return the setting of the session timeout of members: of the client, or of the coordinator."""
+    is_server = state is not None and state.type == "consumer"
+    return "group.consumer.session.timeout.ms of the coordinator" if is_server else "session.timeout.ms"
 
 
 def current(story: Story) -> Rebalance | None:

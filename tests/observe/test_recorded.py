@@ -87,7 +87,7 @@ HEADLINES = {
     "consumer-static-gone": (Finding.MEMBER_LOST, "web-2"),
     "consumer-slow-poll": (Finding.POLL_INTERVAL, "web-2"),
     "consumer-slow-revocation": (Finding.PAST_SLOW_REVOCATION, "web-1"),
-    "consumer-dropped": (Finding.PAST_SLOW_REVOCATION, "web-1"),
+    "consumer-dropped": (Finding.NOT_REVOKED, "web-1"),
     "consumer-crash-loop": (Finding.COMES_AND_GOES, "web-2"),
     "consumer-rolling": (Finding.ROLLING_DEPLOY, "web-3"),
     "consumer-emptied": (Finding.EMPTY, "web-1"),

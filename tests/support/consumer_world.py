@@ -38,6 +38,7 @@ class ConsumerWorld(Cluster):
         client_id: str = "client",
         software: ClientSoftware = UNKNOWN_SOFTWARE,
         can_wait: bool = False,
+        host: str = "/127.0.0.1",
         **fields: Any,
     ) -> Call:
         """Send a heartbeat; a field that is not given is null. A join gives a rebalance timeout and owns nothing."""
@@ -53,7 +54,13 @@ class ConsumerWorld(Cluster):
             **fields,
         )
         return self.send(
-            "consumer_heartbeat", request, version, client_id=client_id, software=software, can_wait=can_wait
+            "consumer_heartbeat",
+            request,
+            version,
+            client_id=client_id,
+            software=software,
+            can_wait=can_wait,
+            host=host,
         )
 
     def release_held(self, call: Call) -> None:

@@ -49,7 +49,6 @@ COMMIT_INCIDENTS: Final[Mapping[ErrorCode, IncidentKind]] = MappingProxyType(
         ErrorCode.UNKNOWN_MEMBER_ID: IncidentKind.COMMIT_REFUSED,
         ErrorCode.STALE_MEMBER_EPOCH: IncidentKind.COMMIT_REFUSED,
         ErrorCode.ILLEGAL_GENERATION: IncidentKind.COMMIT_REFUSED,
-        ErrorCode.UNSUPPORTED_VERSION: IncidentKind.COMMIT_REFUSED,
     }
 )
 

@@ -102,6 +102,7 @@ def _member(group: ConsumerGroup, member: ConsumerMember, reading: _Reading, con
         is_classic=member.classic is not None,
         assigned=reading.named(owned_by(member)),
         target=reading.named(group.target_of(member.member_id)),
+        giving_up=reading.named(member.pending),
     )
 
 

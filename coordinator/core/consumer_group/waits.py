@@ -37,10 +37,10 @@ def waiting_members(group: ConsumerGroup, now_ms: int) -> tuple[Wait, list[Consu
     ]
     behind = behind or [each for each in members if each.state == UNRELEASED and each.epoch >= 0]
     if behind:
-        return Wait.HEARTBEAT, _longest_first(group, behind), _session_ends_ms(group, behind, now_ms)
+        return Wait.HEARTBEAT, _longest_first(group, behind), _removed_in_ms(group, behind, now_ms)
     away = [each for each in members if each.is_away and each.state == STABLE]
     if away:
-        return Wait.RETURN, _longest_first(group, away), _session_ends_ms(group, away, now_ms)
+        return Wait.RETURN, _longest_first(group, away), _removed_in_ms(group, away, now_ms)
     return Wait.NOTHING, [], -1
 
 
@@ -61,7 +61,14 @@ def _revocation_ends_ms(session: MemberSession | None) -> int:
     return -1
 
 
-def _session_ends_ms(group: ConsumerGroup, members: list[ConsumerMember], now_ms: int) -> int:
-    """Return the ms until the last of these sessions ends, if its member sends nothing more."""
-    ends = [session.deadline_ms for each in members if (session := group.sessions.get(each.member_id)) is not None]
+def _removed_in_ms(group: ConsumerGroup, members: list[ConsumerMember], now_ms: int) -> int:
+    """Return the ms until the last of these members is removed, if it sends nothing more, or does not rejoin."""
+    ends = [_removed_ms(session) for each in members if (session := group.sessions.get(each.member_id)) is not None]
     return max(max(ends) - now_ms, 0) if ends else -1
+
+
+def _removed_ms(session: MemberSession) -> int:
+    timer = session.join_timer
+    if timer is not None and not timer.is_completed:
+        return timer.fires_at_ms
+    return session.deadline_ms

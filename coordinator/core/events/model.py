@@ -376,6 +376,7 @@ class LiveMember(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     is_classic: bool = False  # it uses the classic protocol
     assigned: list[str] = []  # NAMED_AT_MOST topics with the partitions that it has, as in "orders 0-3, 7"
     target: list[str] = []  # and that it shall have
+    giving_up: list[str] = []  # and that it must still give up
 
 
 class LiveGroup(msgspec.Struct, kw_only=True, omit_defaults=True):

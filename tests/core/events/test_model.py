@@ -123,6 +123,7 @@ def story(name: str = "web-1") -> Story:
         is_classic=True,
         assigned=[f"{name} 0-3"],
         target=[f"{name} 0, 2"],
+        giving_up=[f"{name} 1"],
     )
     state = LiveGroup(
         group=name,
