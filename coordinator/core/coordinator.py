@@ -53,6 +53,7 @@ from coordinator.core.group.records import empty_group_record
 from coordinator.core.group.responses import join_error, sync_error
 from coordinator.core.group.state import STABLE, GroupState
 from coordinator.core.group.sync import sync
+from coordinator.core.last_polls import LastPoll, record_last_poll
 from coordinator.core.loading import LoadedState, start_sessions
 from coordinator.core.offsets.commit import (
     OFFSET_COMMIT,
@@ -504,6 +505,11 @@ class GroupCoordinator:
         if state is None and not events:
             return None
         return Story(at_ms=context.wall_ms, state=state, events=events)
+
+    def last_polled(self, told: LastPoll, now_ms: int) -> None:
+        """Take a client's word about its last poll into the events of its group."""
+        group = self._groups.get(told.group_id) or self._registry.consumer_groups.get(told.group_id)
+        record_last_poll(told, group, self._begin(now_ms))
 
     def owners(self, group_id: str, now_ms: int) -> OwnersAnswer:
         """Return who owned which partitions of a group, for the console."""

@@ -25,6 +25,7 @@ from coordinator.explain.visits import (
     incidents,
     is_present,
     key_of,
+    latest,
     loops,
     rebalances,
     visits,
@@ -43,12 +44,14 @@ def poll_interval(story: Story) -> GroupVerdict | None:
     """Recognise a consumer that leaves because it did not poll for max.poll.interval.ms, and returns when it polls."""
     for key, its, departures in departures_of(story, _may_be_a_poll_timeout):
         last = departures[-1]
-        told = POLL_TIMEOUT in last.reason
+        unpolled = _unpolled_ms(story, last)
+        told = POLL_TIMEOUT in last.reason or unpolled >= 0
         cycles = loops(its, departures)
         at_limit = _is_at_limit(last) and not _others_left(story, key)
         if not told and not (cycles and all(map(_is_plausible, departures))) and not at_limit:
             continue
         sure = "it exceeded its max.poll.interval.ms" if told else "looks like max.poll.interval.ms"
+        sure += f", as it had last polled {duration(unpolled)} before" if unpolled >= 0 else ""
         limit = f" ({duration(last.poll_interval_ms)} now)" if last.poll_interval_ms else ""
         advice = (
             f"{last.member.name} works for longer than that between two polls. Let it take less at once "
@@ -58,6 +61,16 @@ def poll_interval(story: Story) -> GroupVerdict | None:
         sentence = f"{_repeatedly(story, key, departures)}; {sure}{_whereabouts(story, key, its)}"
         return _verdict(Finding.POLL_INTERVAL, sentence, advice, departures)
     return None
+
+
+def _unpolled_ms(story: Story, visit: Visit) -> int:
+    """Return how long before its departure a client had polled last, if it told so and it was too long; else -1."""
+    for _, incident in incidents(story, IncidentKind.NOT_POLLING, within_ms=3 * RECENT_MS):
+        if incident.member.member_id == visit.member.member_id:
+            unpolled_ms = incident.waited_ms + visit.ended_ms - latest(incident)
+            if incident.waited_ms >= 0 and unpolled_ms >= visit.poll_interval_ms * 0.9:
+                return unpolled_ms
+    return -1
 
 
 def _may_be_a_poll_timeout(visit: Visit) -> bool:

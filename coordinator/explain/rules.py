@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from coordinator.core.events.model import Story
-from coordinator.explain import consumer_groups, loops, migration, observed, past, refusals, waiting
+from coordinator.explain import consumer_groups, loops, migration, observed, past, polls, refusals, waiting
 from coordinator.explain.verdict import Finding, GroupVerdict
 from coordinator.explain.visits import Key, key_of
 
@@ -31,6 +31,7 @@ RULES: Final = (
     Rule(1, consumer_groups.slow_rejoin),
     Rule(1, migration.instance_taken),
     Rule(1, observed.slow_rebalance),
+    Rule(2, polls.not_polling),
     Rule(2, consumer_groups.evicted),
     Rule(2, loops.poll_interval),
     Rule(2, loops.session_too_short),

@@ -17,6 +17,7 @@ class Finding(Enum):
     SHARED_INSTANCE_ID = "shared_instance_id"  # two processes with one group.instance.id
     SLOW_JOINER = "slow_joiner"
     SLOW_LEADER = "slow_leader"
+    NOT_POLLING = "not_polling"  # its client tells so, and it has not left yet
     POLL_INTERVAL = "poll_interval"
     SESSION_TOO_SHORT = "session_too_short"
     CRASH_LOOP = "crash_loop"

@@ -16,6 +16,7 @@ from coordinator.core.events.model import (
     Wait,
 )
 from coordinator.core.events.words import duration
+from coordinator.explain.polls import polled
 from coordinator.explain.verdict import Finding, GroupVerdict
 from coordinator.explain.visits import rebalances
 from coordinator.explain.words import and_more, clock_time, count
@@ -98,6 +99,7 @@ def slow_joiner(story: Story) -> GroupVerdict | None:
             "it lives, its handler is busy and it does not poll: restart it to end this wait."
         )
     else:
+        sentence += polled(live)
         advice = (
             f"{member.name} is alive, because it sends heartbeats, but it does not poll, so it does not rejoin: its "
             "handler is busy. Restart it to end this wait; then let it do less between two polls (max.poll.records), "

@@ -262,6 +262,7 @@ class Runtime:
             lambda: machine.new_uuid().bytes,
             ThreadPool(loop, 1, "telemetry"),
             OtlpExporter(endpoint) if endpoint else None,
+            lambda told: core.last_polled(told, self.now_ms()),
         )
 
     # -- for the handlers -----------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from coordinator.core.topics.client_metrics import Subscription
 from coordinator.telemetry.figures import ClientFigures
 from coordinator.telemetry.instances import CODECS, RESERVED_IDS, ClientFacts, ClientInstances, uuid_text
 from coordinator.telemetry.metrics_data import MetricsDataError, Push, decode, encode
+from coordinator.telemetry.polls import last_poll_of
 from protocol.compression import decompress
 from protocol.error_codes import ErrorCode
 from protocol.errors import CorruptBatchError
@@ -24,6 +25,7 @@ from protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
+    from coordinator.core.last_polls import LastPoll
     from coordinator.core.topics.catalogue import Catalogue
     from coordinator.storage.thread_pool import Executor
     from coordinator.telemetry.exporter import OtlpExporter
@@ -35,7 +37,7 @@ MOST_WAITING: Final = 100
 
 
 class Telemetry:
-    """The metrics of the clients of one node. `now_ms` is the time of the event."""
+    """The metrics of the clients of one node. `now_ms` is the time of the event; `told` takes each word of a last poll."""
 
     def __init__(
         self,
@@ -44,6 +46,7 @@ class Telemetry:
         new_uuid: Callable[[], bytes],
         executor: Executor,
         exporter: OtlpExporter | None = None,
+        told: Callable[[LastPoll], None] = lambda last_poll: None,
     ) -> None:
         self.max_bytes = config.telemetry_max_bytes
         self._own = Subscription(tuple(config.asked_metrics), config.telemetry_interval_ms, {})
@@ -55,6 +58,7 @@ class Telemetry:
         self.exporter = exporter
         self._instances = ClientInstances(config.telemetry_max_clients)
         self._figures: dict[bytes, ClientFigures] = {}
+        self._told = told
         self._waiting = 0
         self.pushes = 0
         self.refused: dict[str, int] = {}  # pushes by the name of their error
@@ -153,6 +157,9 @@ class Telemetry:
         if figures is None:
             figures = self._figures[instance_id] = ClientFigures(uuid_text(instance_id), client)
         figures.take(push, now_ms)
+        last_poll = last_poll_of(figures)
+        if last_poll is not None:
+            self._told(last_poll)
 
     def _counted(self, error: ErrorCode) -> ErrorCode:
         if error is ErrorCode.NONE:

@@ -108,6 +108,7 @@ class IncidentKind(Enum):
     UNKNOWN_MEMBER = "unknown_member"  # a request other than a commit named a member that the group does not have
     STALE_GENERATION = "stale_generation"  # a request other than a commit came from an earlier generation
     REBALANCE_SLOW = "rebalance_slow"  # it waits longer than group.rebalance.warn.ms; `member` is the one waited for
+    NOT_POLLING = "not_polling"  # `member` tells that it has not polled for `waited_ms` (KIP-714)
     GROUP_LOADED = "group_loaded"  # by a start of the coordinator; all sessions began anew
     GROUP_UPGRADED = "group_upgraded"  # `member` joined with the new protocol: a KIP-848 group from now on
     GROUP_DOWNGRADED = "group_downgraded"  # `member` was the last one of the new protocol: a classic group again
@@ -295,8 +296,8 @@ class Incident(Event, kw_only=True, omit_defaults=True, tag="incident"):
     reason: str = ""
     generation: int = -1
     more: int = 0  # REBALANCE_SLOW: how many others are waited for, beside `member`
-    waited_ms: int = -1  # REBALANCE_SLOW: so far
-    at_most_ms: int = -1  # REBALANCE_SLOW: how much longer it waits at most
+    waited_ms: int = -1  # REBALANCE_SLOW: so far; NOT_POLLING: since its last poll, the last time
+    at_most_ms: int = -1  # REBALANCE_SLOW: how much longer it waits at most; NOT_POLLING: until the member leaves
     offered: list[str] = []  # JOIN_REFUSED: NAMED_AT_MOST assignors that the member offered
     times: int = 1
     others: int = 0  # how many of these times it was another client, which is not named: too many were alike
@@ -323,6 +324,13 @@ def _replaced(event: Incident) -> str:
     )
 
 
+def _not_polling(event: Incident) -> str:
+    return (
+        f"Group {event.group}: {event.member.full_name} last polled {duration(event.waited_ms)} ago; it leaves in "
+        f"{duration(event.at_most_ms)} unless it polls."
+    )
+
+
 def _refused(event: Incident) -> str:
     return f"Group {event.group}: {event.api} of {event.member.full_name} was refused with {event.error}."
 
@@ -341,6 +349,7 @@ INCIDENT_TEXT: Final[dict[IncidentKind, Callable[[Incident], str]]] = {
     **dict.fromkeys(IncidentKind, _refused),
     IncidentKind.REBALANCE_SLOW: _slow,
     IncidentKind.STATIC_MEMBER_REPLACED: _replaced,
+    IncidentKind.NOT_POLLING: _not_polling,
     IncidentKind.GROUP_LOADED: lambda event: f"Group {event.group} was loaded; its sessions began anew.",
     IncidentKind.GROUP_UPGRADED: lambda event: (
         f"Group {event.group} is a consumer group (KIP-848) from epoch {event.generation} on, because "
@@ -377,6 +386,8 @@ class LiveMember(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     assigned: list[str] = []  # NAMED_AT_MOST topics with the partitions that it has, as in "orders 0-3, 7"
     target: list[str] = []  # and that it shall have
     giving_up: list[str] = []  # and that it must still give up
+    unpolled_ms: int = -1  # since its last poll, when its client told (KIP-714); -1: not known
+    told_ms: int = -1  # since its client told that
 
 
 class LiveGroup(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -137,6 +137,7 @@ class FlightRecorder:
             return
         former.times += 1
         former.last_ms = event.at_ms
+        former.waited_ms, former.at_most_ms = event.waited_ms, event.at_most_ms
         if not _is_same_side(former, event):
             former.others += 1
         if not former.times & (former.times - 1):  # 2, 4, 8, ...

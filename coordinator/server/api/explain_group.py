@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from coordinator.core.events.model import encode
 from coordinator.server.api.handler import Api, Section
+from coordinator.telemetry.polls import with_polls
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.explain_group import ExplainGroupRequest, ExplainGroupResponse
@@ -20,6 +21,8 @@ def handle(node: Node, request: ExplainGroupRequest, ticket: Ticket, now_ms: int
     story = node.core.story(request.group_id, now_ms) if error is ErrorCode.NONE else None
     if story is None and error is ErrorCode.NONE:
         error = ErrorCode.GROUP_ID_NOT_FOUND
+    if story is not None:
+        story = with_polls(story, node.telemetry.of_group(request.group_id), now_ms)
     quarantined = node.core.quarantined(request.group_id)
     answer = ExplainGroupResponse(
         error_code=int(error),
