@@ -66,6 +66,10 @@ $(MORE_BENCHES:%=bench-%): setup
 bench-rebalances: setup ## real clients beside Kafka: how soon a join, a leave and a crash are over (half an hour)
 	$(PY) bench/rebalance_speed.py --markdown bench/build/rebalances.md $(ARGS)
 
+.PHONY: bench-rebalances-consumer
+bench-rebalances-consumer: setup ## the same for members of the consumer protocol (ten minutes)
+	$(PY) bench/rebalance_speed.py --consumer --repetitions 12 --markdown bench/build/rebalances-consumer.md $(ARGS)
+
 # Not with the others: it takes Java, Go and Node.
 .PHONY: bench-testing
 bench-testing: setup ## servers for tests side by side, from start to first assignment, in four languages (ten minutes)
@@ -83,7 +87,10 @@ sim: setup ## nodes and clients in virtual time, with faults: SEED=7341 (or 1-10
 mutants: setup ## does the simulation find known defects? each in a process of its own (five minutes)
 	$(PY) -m tests.simulation.mutants $(ARGS)
 
-.PHONY: clients clients-security
+.PHONY: clients clients-security clients-migration
+clients-migration: setup ## rolling upgrades and downgrades beside Kafka; writes docs/migration-clients.md (about ten minutes)
+	$(PY) -m tests.clients.migration $(ARGS)
+
 clients-security: setup ## real clients at listeners with TLS and SASL; writes docs/clients-security.md (about two minutes)
 	$(PY) -m tests.clients.security_matrix $(ARGS)
 

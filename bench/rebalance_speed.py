@@ -6,7 +6,8 @@ heartbeats at any phase. Join: from the second member's first JoinGroup until bo
 partitions. Leave: from its LeaveGroup until the other says that it holds all. Crash: SIGKILL, from the end of the
 session, which is 6 s after the member's last request. Delays: ten records a second, from before the produce request to
 the member's poll; commits are timed in the client, one a second, in a phase of their own. `--soak` is another program:
-50 members that commit by themselves for ten minutes.
+50 members that commit by themselves for ten minutes. `make bench-rebalances-consumer` measures members of the consumer
+protocol (KIP-848) instead: joins and leaves, and the heartbeats of two members that stay.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from bench.timed_members import Producer, TimedMember, log_of, settled_ns
 from protocol.api_keys import ApiKey
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from tests.clients.matrix_consumer_programs import CONSUMER_PROGRAMS
 from tests.clients.matrix_members import Options, Program
 from tests.clients.matrix_programs import PROGRAMS, BrokenError, Missing, connect, java_name, kafka_version, streams
 from tests.conformance.kafka import release
@@ -58,7 +60,6 @@ SHORTEST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 7.0
 SETTLED_S: Final = 4.0  # after a rebalance every library has sent a heartbeat: the interval, and a tick of librdkafka's
 SETTLED: Final = ", settled"
-TARGET_MS: Final = 50
 SOAK_EACH: Final = 10
 SOAK_S: Final = 600
 CONNECTIONS: Final = "kafka_server_connection_creation_total"
@@ -77,11 +78,14 @@ class Client:
     static: bool = False
     reads: bool = True
     consumer: str = ""  # what the library adds to the client id
+    commits: bool = False  # by itself, as all libraries do by default
+    is_classic: bool = True
+    target_ms: int = 50  # for the median of joins and leaves
 
 
 OTHERS: Final = {"streams": streams, "connect": connect}
 JAVA: Final = java_name(kafka_version())
-CLIENTS: Final = {
+CLASSIC: Final = {
     "java": Client(JAVA),
     "java-cooperative": Client(JAVA, "cooperative-sticky"),
     "librdkafka": Client("confluent-kafka"),
@@ -99,6 +103,15 @@ CLIENTS: Final = {
     "kafka-python-cooperative": Client("kafka-python", "cooperative-sticky"),
     "franz-go-cooperative": Client("franz-go", "cooperative-sticky", fetch_ms=5000),
 }
+CONSUMER: Final = {
+    f"{name}-consumer": Client(f"{program}-consumer", commits=True, is_classic=False, fetch_ms=fetch_ms, target_ms=300)
+    for name, program, fetch_ms in (
+        ("java", JAVA, 500),
+        ("franz-go", "franz-go", 5000),
+        ("librdkafka", "confluent-kafka", 500),
+    )
+}
+CLIENTS: Final = CLASSIC | CONSUMER
 QUICK: Final = ("librdkafka", "kafka-python")
 SOAKED: Final = ("java", "librdkafka", "kafka-python", "franz-go", "aiokafka")
 
@@ -148,7 +161,7 @@ class Stage:
             heartbeat_ms=heartbeat_ms,
             fetch_ms=self.client.fetch_ms,
             metadata_ms=METADATA_MS,
-            auto_commit="true" if auto_commit else "false",
+            auto_commit="true" if auto_commit or self.client.commits else "false",
         )
         self.members.append(TimedMember(self.program, options, self.log))
         return self.members[-1]
@@ -176,6 +189,8 @@ class Stage:
         """Return when the first such request of a member came; where nothing looks, the given time."""
         if self.requests is None:
             return after_ns
+        if not self.client.is_classic:
+            key = ApiKey.CONSUMER_GROUP_HEARTBEAT
         name = member.options.name + self.client.consumer
         found = self.requests.first(self.server.running.port, name, key, after_ns)
         if found is None:
@@ -303,7 +318,25 @@ def crash(stage: Stage, args: argparse.Namespace) -> None:
     stage.end()
 
 
-PARTS: Final = {"reassignment": reassignment, "delays": delays, "crash": crash}
+def heartbeats(stage: Stage, args: argparse.Namespace) -> None:
+    """Count the heartbeats of two members that stay."""
+    stage.begin("stable")
+    a, b = stage.start("a"), stage.start("b")
+    settled_ns(PARTITIONS, a, b)
+    time.sleep(SETTLED_S)
+    from_ns = time.monotonic_ns()
+    time.sleep(args.seconds)
+    to_ns = time.monotonic_ns()
+    key = ApiKey.HEARTBEAT if stage.client.is_classic else ApiKey.CONSUMER_GROUP_HEARTBEAT
+    for member in (a, b) if stage.requests is not None else ():
+        count = stage.requests.count(stage.server.running.port, member.options.name, key, from_ns, to_ns)
+        stage.sample(HEARTBEATS, count * 60 / args.seconds)
+    stage.end()
+
+
+HEARTBEATS: Final = "heartbeats a minute"
+PARTS: Final = {"reassignment": reassignment, "delays": delays, "crash": crash, "heartbeats": heartbeats}
+DEFAULT_PARTS: Final = ("reassignment", "delays", "crash")
 
 
 def one_client(findings: Findings, args: argparse.Namespace, servers: list[Server], name: str, logs: Path) -> None:
@@ -331,7 +364,12 @@ def one_client(findings: Findings, args: argparse.Namespace, servers: list[Serve
 
 
 def summary(samples: dict[str, list[float]], part: str) -> str:
-    shown = {"reassignment": ("join", "leave"), "delays": ("record", "commit"), "crash": ("crash", CRASHED)}[part]
+    shown = {
+        "reassignment": ("join", "leave"),
+        "delays": ("record", "commit"),
+        "crash": ("crash", CRASHED),
+        "heartbeats": (HEARTBEATS,),
+    }[part]
     return ", ".join(f"{what} {median_and_most(samples.get(what, ()))}" for what in shown)
 
 
@@ -409,7 +447,7 @@ def soak(findings: Findings, args: argparse.Namespace, server: Server, logs: Pat
 
 def find_program(name: str) -> Program:
     try:
-        return (PROGRAMS | OTHERS)[name]()
+        return (PROGRAMS | OTHERS | CONSUMER_PROGRAMS)[name]()
     except (Missing, BrokenError) as reason:
         raise BenchError(str(reason)) from None
 
@@ -513,6 +551,7 @@ def tables(findings: Findings, servers: list[Server], names: Sequence[str]) -> N
     table(f"Those of them that began {SETTLED_S:g} s or more after the rebalance before", steps, median_and_most)
     table("From the kill, session of 6 s included, median/maximum in ms", [("crash", CRASHED)], median_and_most)
     table("Delay of records, p50 / p99 / maximum in ms", [("record", "record")], percentiles)
+    table("Heartbeats a minute of a member that stays, median/maximum", [(HEARTBEATS, HEARTBEATS)], median_and_most)
     table("Delay of commits, p50 / p99 / maximum in ms", [("commit", "commit")], percentiles)
 
 
@@ -527,7 +566,8 @@ def verdicts(findings: Findings, servers: dict[str, Server], names: Sequence[str
             for what in ("join", "leave"):
                 if samples := found.get(what):
                     median = statistics.median(samples)
-                    findings.verdicts.append(Verdict(f"{name}: median of {what}", TARGET_MS, "ms", median))
+                    target_ms = CLIENTS[name].target_ms
+                    findings.verdicts.append(Verdict(f"{name}: median of {what}", target_ms, "ms", median))
         elif off is not None:
             for what in ("record", "commit"):
                 mine, theirs = found.get(what), off.samples.get(name, {}).get(what)
@@ -544,7 +584,10 @@ def words(text: str) -> list[str]:
 
 def arguments() -> argparse.Namespace:
     made = parser(__doc__)
-    made.add_argument("--clients", type=words, help=f"of {','.join(CLIENTS)} (default: all but the last three)")
+    made.add_argument(
+        "--clients", type=words, help=f"of {','.join(CLIENTS)} (default: the classic ones but the last three)"
+    )
+    made.add_argument("--consumer", action="store_true", help="members of the consumer protocol (KIP-848) instead")
     made.add_argument("--servers", type=words, default=list(SERVERS), help="of off,on,kafka (default: all)")
     made.add_argument("--parts", type=words, help=f"of {','.join(PARTS)} (default: all)")
     made.add_argument("--repetitions", type=int, help="of join and leave; half as many crashes (default 5)")
@@ -557,9 +600,13 @@ def arguments() -> argparse.Namespace:
     made.add_argument("--park-ms", type=int, help=f"{PARK} of `on` (default: as it is by default)")
     made.add_argument("--seed", type=int, default=1, help="of the waits between repetitions")
     args = made.parse_args()
-    args.clients = args.clients or list(QUICK if args.quick else list(CLIENTS)[:-3])
+    if args.consumer:
+        args.clients = args.clients or list(CONSUMER)
+        args.parts = args.parts or ["reassignment", "heartbeats"]
+        args.seconds = args.seconds or 60.0
+    args.clients = args.clients or list(QUICK if args.quick else list(CLASSIC)[:-3])
     args.soaked = [each for each in args.clients if each in SOAKED]
-    args.parts = [] if args.soak else args.parts or list(PARTS)
+    args.parts = [] if args.soak else args.parts or list(DEFAULT_PARTS)
     args.repetitions = args.repetitions or (2 if args.quick else 5)
     args.seconds = args.seconds or (3.0 if args.quick else 15.0)
     for given, known in ((args.clients, CLIENTS), (args.servers, SERVERS), (args.parts, PARTS)):
@@ -571,7 +618,7 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     args = arguments()
     args.work_dir.mkdir(parents=True, exist_ok=True)
-    findings = Findings("rebalances", "Reassignment with real clients")
+    findings = Findings("rebalances-consumer" if args.consumer else "rebalances", "Reassignment with real clients")
     with ExitStack() as stack:
         work_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-", dir=args.work_dir)))
         servers: list[Server] = []

@@ -28,7 +28,14 @@ TO_US: Final = 0  # pkttype PACKET_HOST: on the loopback each packet is also see
 PORT: Final = struct.Struct(">H")
 HEADER: Final = struct.Struct(">ihhih")  # size, API key, version, correlation id, length of the client id
 GROUP_REQUESTS: Final = frozenset(
-    {ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT, ApiKey.LEAVE_GROUP, ApiKey.OFFSET_COMMIT}
+    {
+        ApiKey.JOIN_GROUP,
+        ApiKey.SYNC_GROUP,
+        ApiKey.HEARTBEAT,
+        ApiKey.LEAVE_GROUP,
+        ApiKey.OFFSET_COMMIT,
+        ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    }
 )
 
 
@@ -102,6 +109,10 @@ class RequestsSeen:
     def first(self, port: int, client_id: str, key: ApiKey, after_ns: int) -> int | None:
         """Return when the first of these requests came after a time."""
         return next((each for each in self._times.get((port, client_id, key), ()) if each >= after_ns), None)
+
+    def count(self, port: int, client_id: str, key: ApiKey, from_ns: int, to_ns: int) -> int:
+        """Return how many of these requests came between two times."""
+        return sum(from_ns <= each < to_ns for each in list(self._times.get((port, client_id, key), ())))
 
     def last(self, port: int, client_id: str, before_ns: int) -> int | None:
         """Return when the last request of the group protocol came before a time: it renewed the session."""

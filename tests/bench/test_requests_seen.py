@@ -48,6 +48,8 @@ def test_a_request_is_seen_when_it_came_and_at_its_own_port(
             )
             assert begun_ns < at_ns < answered_ns
             assert requests.last(one.port, "wire", answered_ns) == at_ns
+            assert requests.count(one.port, "wire", ApiKey.HEARTBEAT, begun_ns, answered_ns) == 1
+            assert requests.count(one.port, "wire", ApiKey.HEARTBEAT, answered_ns, answered_ns + 1) == 0
             assert requests.last(one.port, "wire", begun_ns) is None
             assert requests.first(two.port, "wire", ApiKey.HEARTBEAT, begun_ns) is None
             assert requests.first(one.port, "wire", ApiKey.LEAVE_GROUP, begun_ns) is None

@@ -37,6 +37,14 @@ def commit(member: ClientMember, owned: frozenset[tuple[str, int]]) -> None:
         say(event="error", message=repr(error))
 
 
+def say_records(member: ClientMember, told: int) -> int:
+    """Say which records were read since that many were; returns how many were read by now."""
+    for record in member.received[told:]:
+        told += 1
+        say(record.at_ns, event="record", partition=record.partition, offset=record.offset)
+    return told
+
+
 def live(member: ClientMember, commands: queue.Queue[str]) -> str:
     """Say all that happens to the member until a command ends it; returns that command."""
     owned: frozenset[tuple[str, int]] = frozenset()
@@ -49,9 +57,7 @@ def live(member: ClientMember, commands: queue.Queue[str]) -> str:
                 continue
             say(step.at_ns, event=step.event, partitions=sorted(index for _, index in step.partitions))
             owned = owned | step.partitions if step.event == "assigned" else owned - step.partitions
-        for record in member.received[told:]:
-            told += 1
-            say(record.at_ns, event="record", partition=record.partition, offset=record.offset)
+        told = say_records(member, told)
         for error in member.errors[errors:]:
             errors += 1
             say(event="error", message=repr(error))
@@ -63,6 +69,7 @@ def live(member: ClientMember, commands: queue.Queue[str]) -> str:
             break
         commit(member, owned)
     member.close()
+    say_records(member, told)  # it may have committed them
     for step in member.told[steps:]:
         if step.event == "leaving":
             say(step.at_ns, event=step.event)

@@ -27,7 +27,7 @@ GENERATED: Final = (
     "measurements-more.md",
     "measurements-rebalances.md",
     "measurements-testing.md",
-    "measurements-testing.md",
+    "migration-clients.md",
     "protocol.md",
     "states.md",
     "torture-clients.md",

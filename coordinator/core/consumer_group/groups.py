@@ -103,15 +103,14 @@ class ConsumerGroups:
                 group.held[request.member_id] = ticket.held = held
                 context.timers.hold(held, for_ms, context)
                 return
+            if not was_held:
+                session.unheld += 1
             member = group.members[request.member_id]
-            may_be_held = was_held or ticket.may_be_held
             response = ConsumerGroupHeartbeatResponse(
                 error_code=0,
                 member_id=member.member_id,
                 member_epoch=member.epoch,
-                heartbeat_interval_ms=next_interval_ms(
-                    group, member, session, ticket, context, may_be_held=may_be_held
-                ),
+                heartbeat_interval_ms=next_interval_ms(group, member, session, ticket, context),
             )
             self.answer(group, ticket, response, refused, context)
             return
@@ -127,7 +126,7 @@ class ConsumerGroups:
             if request.member_epoch < 0:
                 self._leave(request, ticket, context)
             else:
-                self._beat(request, ticket, context, may_be_held=was_held or ticket.may_be_held)
+                self._beat(request, ticket, context)
         except GroupError as refusal:
             if group is not None and request.member_epoch >= 0:
                 record_refusal(
@@ -161,9 +160,7 @@ class ConsumerGroups:
         if session is not None and group.sessions.get(member_id) is session:
             session.deadline_ms = min(session.deadline_ms, deadline_ms)
 
-    def _beat(
-        self, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, context: Context, *, may_be_held: bool
-    ) -> None:
+    def _beat(self, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, context: Context) -> None:
         change, classic = self._change_of(request, context)
         group = change.group
         member_id = request.member_id or context.new_member_uuid()
@@ -188,9 +185,9 @@ class ConsumerGroups:
         session = self.renew(group, member_id, ticket, context)
         session.end_join()
         session.end_sync()
-        session.interruptions = 0  # a client that gives up partitions commits, which says nothing of its habits
+        session.unheld = 0 if outcome.member != outcome.found else session.unheld + 1
         self._time_revocation(session, outcome, context)
-        interval_ms = next_interval_ms(group, outcome.member, session, ticket, context, may_be_held=may_be_held)
+        interval_ms = next_interval_ms(group, outcome.member, session, ticket, context)
         response = success(request, outcome, interval_ms)
         self.finish(change, ticket, response, refused, context, on_failed)
 
@@ -380,6 +377,7 @@ class ConsumerGroups:
         session = self.session(group, member_id)
         session.heard_ms = context.now_ms
         session.software = ticket.client_software
+        session.may_be_held = session.may_be_held or ticket.may_be_held
         session.start(session_timeout_ms(group, member_id, context), context)
         return session
 

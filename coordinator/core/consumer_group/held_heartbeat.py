@@ -36,9 +36,9 @@ NOT_HELD: Final = frozenset({"kafka-python"})
 # Clients that wait for an answer for longer than an interval, and begin the next interval with it.
 SENDS_AGAIN_SOON: Final = frozenset({"apache-kafka-java", "kgo"})
 SOON_MS: Final = 250
-# A client that ends its own held heartbeats early, by commits, so many times in a row sends the next ones as usual. One
-# that commits every 5 s (Java by default) has a heartbeat waiting from each commit to the next.
-INTERRUPTED_OFTEN: Final = 2
+# When so many heartbeats in a row were not held, or were ended early by the client's commits, the next ones come as
+# usual. A client that commits every 5 s (Java by default) has a heartbeat waiting from each commit to the next.
+MOST_UNHELD: Final = 2
 EARLY_MS: Final = 4_000
 COUNTED: Final = frozenset({Release.NEXT_BYTES, Release.TIME_OVER})
 RELEASED_AT_ONCE: Final = 50
@@ -68,7 +68,7 @@ class HeldHeartbeat(WaitingRequest):
             session = self.group.sessions.get(self.command.request.member_id)
             if session is not None and why in COUNTED:
                 is_early = context.now_ms - self.since_ms < EARLY_MS
-                session.interruptions = session.interruptions + 1 if is_early else 0
+                session.unheld = session.unheld + 1 if is_early else 0
             self._groups.handle_held(self, context, error)
 
     def drop(self, why: Release, counters: Counters) -> bool:
@@ -110,20 +110,14 @@ def longest_hold_ms(group: ConsumerGroup, member_id: str, ticket: Ticket, contex
 
 
 def next_interval_ms(
-    group: ConsumerGroup,
-    member: ConsumerMember,
-    session: MemberSession,
-    ticket: Ticket,
-    context: Context,
-    *,
-    may_be_held: bool,
+    group: ConsumerGroup, member: ConsumerMember, session: MemberSession, ticket: Ticket, context: Context
 ) -> int:
-    """Return the interval for the answer to a heartbeat of a client whose next one may be held."""
+    """Return the interval for the answer to a heartbeat: short if the next one will probably be held."""
     usual_ms = heartbeat_interval_ms(group, member, session, context)
     is_soon = (
-        may_be_held
+        session.may_be_held
         and ticket.client_software.name in SENDS_AGAIN_SOON
-        and session.interruptions < INTERRUPTED_OFTEN
+        and session.unheld < MOST_UNHELD
         and not has_step(group, member.member_id)
         and longest_hold_ms(group, member.member_id, ticket, context) >= DEFAULT_INTERVAL_MS
     )

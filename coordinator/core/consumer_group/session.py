@@ -58,8 +58,8 @@ class MemberSession:
         "deadline_ms",
         "group",
         "heard_ms",
-        "interruptions",
         "join_timer",
+        "may_be_held",
         "member_id",
         "on_expired",
         "on_no_request",
@@ -69,6 +69,7 @@ class MemberSession:
         "stepped_ms",
         "sync_timer",
         "timer",
+        "unheld",
         "waiting_since_ms",
     )
 
@@ -84,7 +85,8 @@ class MemberSession:
         self.group = group
         self.member_id = member_id
         self.deadline_ms = deadline_ms
-        self.interruptions = 0  # held heartbeats in a row that its client ended early
+        self.may_be_held = False  # its client is one of those whose heartbeats may be
+        self.unheld = 0  # heartbeats in a row that were not held, or not for long
         self.heard_ms = -1  # monotonic time of its last heartbeat; -1: none since the start
         self.stepped_ms = -1  # monotonic time of its last step towards its target that is durable; -1: not known
         self.waiting_since_ms = -1  # monotonic; for partitions that others hold; -1: it has its target

@@ -217,6 +217,33 @@ def test_they_send_none_soon_where_it_could_not_be_held_for_an_interval(settings
     assert call.answer.heartbeat_interval_ms == settings.get("group_consumer_heartbeat_interval_ms", 5000)
 
 
+def test_a_request_behind_the_last_step_does_not_make_the_next_heartbeat_late() -> None:
+    world = alone()
+    call = held(world, software=JAVA)
+    world.beat("B", 0, topics=["t"], software=JAVA, can_wait=True)
+    assert not call.is_parked
+    assert world.beat("A", 2, owned={"t": [0, 1]}, software=JAVA).answer.heartbeat_interval_ms == 250
+
+
+def test_a_client_whose_heartbeats_never_can_be_held_sends_them_as_usual() -> None:
+    world = alone()
+    call = held(world, software=JAVA)
+    world.advance("6s")
+    assert call.answer.heartbeat_interval_ms == 250
+    intervals = [world.beat("A", 2, software=JAVA).answer.heartbeat_interval_ms for _ in range(4)]
+    assert intervals == [250, 5000, 5000, 5000]
+
+
+def test_a_group_with_a_regular_expression_sends_them_as_usual() -> None:
+    world = ConsumerWorld({"t": 4})
+    world.beat("A", 0, subscribed_topic_regex="t.*", software=JAVA, can_wait=True)
+    for _ in range(6):
+        epoch = world.consumer_group().members["A"].epoch
+        answer = world.beat("A", epoch, owned=world.assigned("A"), software=JAVA, can_wait=True).answer
+    assert world.assigned("A") == {"t": [0, 1, 2, 3]}
+    assert answer.heartbeat_interval_ms == 5000
+
+
 def test_none_is_sent_soon_whose_connection_may_not_have_it_held() -> None:
     world = alone()
     assert world.beat("A", 2, software=JAVA).answer.heartbeat_interval_ms == 5000
