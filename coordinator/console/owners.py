@@ -1,4 +1,8 @@
-"""The ownership ribbon of a group of this coordinator, from the generations that it keeps."""
+"""The ownership ribbon of a group of this coordinator.
+
+Of a classic group it comes from the generations that the coordinator keeps, of a KIP-848 group from the changes of its
+members. A group that has changed its protocol has both, one time behind the other.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from coordinator.console.model import Ribbon, RibbonMember
 from coordinator.console.names import member_names
 from coordinator.console.ribbon import ribbon
 from coordinator.core.events.model import LiveGroup, Story
-from coordinator.core.events.owners import GenerationOwners, OwnersAnswer
+from coordinator.core.events.owners import GenerationOwners, Holder, MemberOwns, OwnersAnswer
 from coordinator.core.events.ownership_log import OwnerChange
 from protocol.consumer import decode_assignment
 from protocol.errors import DecodeError
@@ -21,21 +25,27 @@ REBALANCING: Final = frozenset({"PreparingRebalance", "CompletingRebalance"})
 
 
 def ribbon_of(story: Story, owners: OwnersAnswer) -> Ribbon | None:
-    """Return the ribbon over all generations that are kept; None if none is."""
-    if not owners.generations:
+    """Return the ribbon over all that is kept; None if nothing is."""
+    if not owners.generations and not owners.changes:
         return None
     state = story.state
     now = {each.member.instance_id or each.member.member_id for each in state.members} if state is not None else set()
-    clients = {holder.key: holder for generation in owners.generations for holder in generation.holders}
+    clients: dict[str, Holder | MemberOwns] = {
+        holder.key: holder for generation in owners.generations for holder in generation.holders
+    }
+    clients |= {change.key: change for change in owners.changes}
     names = member_names((key, holder.client_id) for key, holder in clients.items())
     members = {
         key: RibbonMember(key=key, name=names[key], client_id=holder.client_id, host=holder.host, is_member=key in now)
         for key, holder in clients.items()
     }
     changes = [*_changes(owners.generations)]
-    if state is not None:
+    if state is not None and owners.generations:
         changes += _given_up_now(state, owners.generations[-1], now)
-    since_ms = owners.generations[0].at_ms
+    changes += [OwnerChange(each.at_ms, each.key, each.partitions) for each in owners.changes]
+    since_ms = min(
+        [each.at_ms for each in owners.generations[:1]] + [owners.changes_from_ms for _ in owners.changes[:1]]
+    )
     return ribbon(
         changes, members, seams(story), from_ms=since_ms, until_ms=max(story.at_ms, since_ms), known_from_ms=since_ms
     )

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from protocol.error_codes import ErrorCode
+from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from tests.support.daemon import Daemon
 from tests.support.group_member import GroupMember
 from tests.support.machine_tools import require_tool
@@ -109,7 +110,12 @@ class Group:
 @asynccontextmanager
 async def served(directory: Path, groups: int) -> AsyncIterator[tuple[Console, AsyncExitStack]]:
     """Serve a daemon with so many groups of one member."""
-    overrides = ("group.initial.rebalance.delay.ms=0", "log.flush.policy=never")
+    overrides = (
+        "group.initial.rebalance.delay.ms=0",
+        "log.flush.policy=never",
+        f"group.consumer.max.session.timeout.ms={SESSION_MS}",
+        f"group.consumer.session.timeout.ms={SESSION_MS}",
+    )
     http_port = directory / "http"
     daemon = Daemon(
         directory,
@@ -148,6 +154,27 @@ async def lived(console: Console, opened: AsyncExitStack) -> Group:
     return shop
 
 
+async def reconciling(console: Console, opened: AsyncExitStack, group: str) -> None:
+    """Fill a group of the consumer protocol: the second member waits for what the first one does not give up."""
+    epoch = 0
+    for client_id in ("busy-1", "new-2"):
+        wire = await opened.enter_async_context(await Wire.connect(console.daemon.port, client_id=client_id))
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=group,
+            member_id=f"{client_id}-id",
+            member_epoch=0,
+            rebalance_timeout_ms=SESSION_MS,
+            subscribed_topic_names=["orders"],
+            topic_partitions=[],
+        )
+        joined = await wire.request(request, 1)
+        assert joined.error_code == ErrorCode.NONE
+        if client_id == "busy-1":
+            busy, epoch = wire, joined.member_epoch
+    told = ConsumerGroupHeartbeatRequest(group_id=group, member_id="busy-1-id", member_epoch=epoch)
+    assert (await busy.request(told, 1)).error_code == ErrorCode.NONE
+
+
 async def test_every_screen_is_whole_and_readable_in_light_and_dark_and_on_a_phone(tmp_path: Path) -> None:
     async with served(tmp_path, MANY) as (console, opened):
         await lived(console, opened)
@@ -157,10 +184,12 @@ async def test_every_screen_is_whole_and_readable_in_light_and_dark_and_on_a_pho
         await waits.add("slow-1")
         late = await waits.member("fast-1")
         joining = asyncio.ensure_future(late.join())
+        await reconciling(console, opened, "newer")
         screens = [
             {"name": "groups", "hash": "#/?sort=members&reverse=1", "awaits": "shop"},
             {"name": "group", "hash": "#/group/shop", "awaits": "Rebalances"},
             {"name": "waiting", "hash": "#/group/waits", "awaits": "slow-1"},
+            {"name": "newer", "hash": "#/group/newer", "awaits": "gives up 6"},
             {"name": "odd", "hash": f"#/group/{quote(ODD, safe='')}", "awaits": "<i>client</i>"},
             {"name": "missing", "hash": "#/group/nothing", "awaits": "no group of this name"},
         ]
@@ -180,10 +209,14 @@ async def test_every_screen_is_whole_and_readable_in_light_and_dark_and_on_a_pho
         serious = [line for line in each["violations"] if line.startswith(("serious", "critical"))]
         assert serious == [], what
     texts = {each["screen"]: each["text"] for each in seen}
-    assert f"{MANY + 3:,}" in texts["groups"]
+    assert f"{MANY + 4:,}" in texts["groups"]
+    for each in ("Reconciling", "orders 0-11", "orders 0-5", "waits for 6", "a member that has to give up partitions"):
+        assert each in texts["newer"], each
     assert "Waiting" in texts["waiting"] and "slow-1" in texts["waiting"]
     assert "web-4" in texts["group"]
-    assert all(max(each["colours"]) > 5 for each in seen if each["screen"] == "group"), "the ribbon is not drawn"
+    assert all(max(each["colours"]) > 5 for each in seen if each["screen"] in {"group", "newer"}), (
+        "the ribbon is not drawn"
+    )
     assert (shots / "group-light-wide.png").stat().st_size > 20_000
 
 

@@ -14,7 +14,7 @@ from coordinator.core.events.model import (
     Story,
     Trigger,
 )
-from coordinator.core.events.owners import GenerationOwners, Holder, OwnersAnswer
+from coordinator.core.events.owners import GenerationOwners, Holder, MemberOwns, OwnersAnswer
 from protocol.consumer import Assignment, TopicPartitions, encode_assignment
 
 
@@ -85,3 +85,26 @@ def test_without_a_generation_there_is_no_ribbon_and_unknown_assignments_own_not
     assert ribbon_of(Story(at_ms=1), OwnersAnswer(at_ms=1, generations=[])) is None
     odd = GenerationOwners(100, 1, [], [Holder("m", "c", "h", b"\x00\x00\xff")])
     assert drawn(Story(at_ms=300), [odd]).rows == []
+
+
+def owns(at_ms: int, key: str, *partitions: int) -> MemberOwns:
+    return MemberOwns(at_ms, key, key.partition("-")[0], "10.0.0.1", {"t": list(partitions)} if partitions else {})
+
+
+def test_the_members_of_a_consumer_group_change_one_by_one() -> None:
+    changes = [owns(100, "web-a", 0, 1), owns(180, "web-a", 0), owns(200, "app-b", 1), owns(250, "web-a")]
+    found = ribbon_of(Story(at_ms=300), OwnersAnswer(at_ms=300, generations=[], changes=changes, changes_from_ms=100))
+    assert found is not None and found.known_from_ms == 100
+    assert spans(found) == [
+        [(100, 250, "web"), (250, 300, "")],
+        [(100, 180, "web"), (180, 200, ""), (200, 300, "app")],
+    ]
+
+
+def test_a_group_that_has_changed_its_protocol_has_both_times() -> None:
+    changes = [owns(250, "web-a", 0), owns(250, "app-b", 1), owns(280, "app-b"), owns(290, "new-c", 1)]
+    found = ribbon_of(
+        Story(at_ms=300), OwnersAnswer(at_ms=300, generations=GENERATIONS, changes=changes, changes_from_ms=250)
+    )
+    assert found is not None and found.from_ms == 100
+    assert spans(found)[1] == [(100, 180, "web"), (180, 200, ""), (200, 280, "app"), (280, 290, ""), (290, 300, "new")]

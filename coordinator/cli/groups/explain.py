@@ -47,6 +47,7 @@ COLUMNS: Final = (
     "MEMBERS",
     "TOOK",
     "LAST-TO-JOIN",
+    "LATE-MEMBER",  # of a KIP-848 group, in its place
     "MOVED",
     "UNOWNED-S",
     "READ-TWICE",
@@ -57,6 +58,7 @@ LAST: Final = 5
 WATCH_S: Final = 1.0
 CLEAR: Final = "\x1b[H\x1b[2J"
 NAMES_SHOWN: Final = 5
+CONSUMER: Final = "consumer"
 MOST_LATE_MS: Final = 1_000  # the last one to join is named if it came so much later
 
 
@@ -198,7 +200,8 @@ def page(story: Story, last: int) -> str:
     lines = [headline.sentence, f"  {headline.advice}", *(f"Also: {other.sentence}" for other in others)]
     rows = list(_rows(story, last))
     if rows:
-        lines += ["", *as_columns(COLUMNS, rows, RIGHT).split("\n")]
+        columns = [column for column in COLUMNS if any(column in row for row in rows)]
+        lines += ["", *as_columns(columns, rows, RIGHT).split("\n")]
     state = story.state
     if state is not None and (state.rebalances or state.commits_refused or state.fencings):
         counted = (
@@ -218,20 +221,28 @@ def _rows(story: Story, last: int) -> Iterator[Row]:
     if story.state is not None and story.state.rebalance is not None:
         events.append(story.state.rebalance)
     for event in events[-last:] if last else []:
-        late_ms = event.last_join_ms - max(event.previous_join_ms, 0)
-        joined = f"{printable(event.last_to_join.name)} (+{duration(late_ms)})" if late_ms >= MOST_LATE_MS else None
+        column, member, late_ms = _last(event)
         yield {
             "WHEN": f"{clock_time(event.at_ms, story.at_ms)}:{datetime.fromtimestamp(event.at_ms / 1000):%S}",
             "CAUSE": event.trigger.cause.value.replace("_", " "),
             "CULPRIT": _who(event.trigger.member),
             "MEMBERS": f"{event.members_before} to {event.members_after if _has_members(event) else '?'}",
             "TOOK": _took(event, story.at_ms),
-            "LAST-TO-JOIN": joined,
+            column: f"{printable(member.name)} (+{duration(late_ms)})" if late_ms >= MOST_LATE_MS else None,
             "MOVED": None if event.partitions < 0 else f"{event.partitions_moved} of {event.partitions}",
             "UNOWNED-S": f"{event.unowned_partition_ms / 1_000:.1f}" if event.unowned_partition_ms > 0 else None,
             "READ-TWICE": event.records_read_twice if event.records_read_twice >= 0 else None,
             "OUTCOME": event.outcome.value,
         }
+
+
+def _last(event: Rebalance) -> tuple[str, ClientInfo, int]:
+    """Return the member that came last, how much later than the others, and the column that it belongs to."""
+    if event.type != CONSUMER:
+        return "LAST-TO-JOIN", event.last_to_join, event.last_join_ms - max(event.previous_join_ms, 0)
+    if event.last_revoke_ms >= MOST_LATE_MS:  # the others waited for what it had to give up
+        return "LATE-MEMBER", event.last_to_revoke, event.last_revoke_ms
+    return "LATE-MEMBER", event.last_to_reconcile, event.last_reconcile_ms - max(event.previous_reconcile_ms, 0)
 
 
 def _took(event: Rebalance, now_ms: int) -> str | None:

@@ -31,6 +31,12 @@ const REBALANCE = {
   unowned_partition_ms: 0,
   records_read_twice: -1,
   shares: [{ member: CLIENT, lost: 0, gained: 0 }],
+  last_to_revoke: CLIENT,
+  last_revoke_ms: -1,
+  last_to_reconcile: CLIENT,
+  last_reconcile_ms: -1,
+  previous_reconcile_ms: -1,
+  type: "classic",
 };
 const INCIDENT = {
   member: CLIENT,
@@ -58,6 +64,14 @@ const LIVE_MEMBER = {
   rebalance_timeout_ms: 0,
   protocols: [],
   topics: [],
+  revoking: 0,
+  awaited: 0,
+  epoch: -1,
+  step_ms: -1,
+  is_classic: false,
+  assigned: [],
+  target: [],
+  giving_up: [],
 };
 const LIVE_GROUP = {
   since_ms: -1,
@@ -76,6 +90,10 @@ const LIVE_GROUP = {
   rebalances: 0,
   commits_refused: 0,
   fencings: 0,
+  type: "classic",
+  assignment_epoch: -1,
+  classic_members: 0,
+  unmatched: [],
 };
 const GROUP = {
   verdicts: [{ advice: "", culprit: CLIENT, evidence: [], since_ms: -1, at_most_ms: -1 }],

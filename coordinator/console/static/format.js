@@ -99,6 +99,12 @@ export const BECAUSE = {
   append_failed: "the assignments could not be written to the log",
   over_full: "the group was loaded with more members than group.max.size",
   forced: "it was asked for",
+  not_revoked: "a member did not give up its partitions within its rebalance timeout",
+  no_rejoin: "a member was told to rejoin and did not within its rebalance timeout",
+  topics_changed: "its topics changed: they were created or deleted, or got partitions",
+  regex_resolved: "a regular expression of a member matches other topics than before",
+  member_gone: "a member left or its session ended, which the log does not tell apart",
+  unknown: "of something that the log does not tell",
 };
 
 export const WAITS = {
@@ -106,4 +112,7 @@ export const WAITS = {
   joins: "JoinGroup requests",
   plan: "the assignments of the leader",
   disk: "the disk of the coordinator",
+  revocation: "a member that has to give up partitions",
+  heartbeat: "the next heartbeat of a member",
+  return: "a static member that is away",
 };

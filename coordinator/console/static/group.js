@@ -30,6 +30,15 @@ import { address } from "./route.js";
 
 const FIRST_MEMBERS = 50;
 const NOTICE_MS = 20_000;
+const AWAY = -2; // the epoch of a static member that has closed and may come back
+
+const partitions = (named) => (named.length ? named.map((each) => h("div", { key: each }, id(each))) : "none");
+/** Columns of a KIP-848 group, whose members follow its target one by one. */
+const EPOCH_COLUMNS = [
+  { label: "Epoch", num: true, cell: (m) => (m.epoch === AWAY ? "away" : isKnown(m.epoch) ? number(m.epoch) : NOT_KNOWN) },
+  { label: "Has", cell: (m) => partitions(m.assigned) },
+  { label: "Shall have", cell: (m) => partitions(m.target) },
+];
 
 export function groupPage(root, context, first) {
   let route = first;
@@ -125,10 +134,14 @@ export function groupPage(root, context, first) {
       ? [
           stateMark(state.state),
           `${view.type === "classic" ? "generation" : "epoch"} ${number(state.generation)}`,
-          state.protocol && `protocol ${state.protocol}`,
+          isKnown(state.assignment_epoch) &&
+            state.assignment_epoch !== state.generation &&
+            `target of epoch ${number(state.assignment_epoch)}`,
+          state.protocol && `${view.type === "consumer" ? "assignor" : "protocol"} ${state.protocol}`,
           count(state.member_count, "member"),
           isKnown(state.partitions) && count(state.partitions, "partition"),
           view.type !== "classic" && `type ${view.type}`,
+          state.classic_members > 0 && `${number(state.classic_members)} of the classic protocol`,
           state.since_ms > 0 && `since ${time(state.since_ms)}`,
         ]
       : ["There is no such group at this moment."];
@@ -238,7 +251,6 @@ export function groupPage(root, context, first) {
     if (!state) return null;
     if (!state.members.length) return h("p", { class: "note" }, "The group has no members.");
     const facts = new Map(view.facts.map((each) => [each.member_id, each]));
-    const isRebalancing = Boolean(state.rebalance);
     const shown = shows.members ? state.members : state.members.slice(0, FIRST_MEMBERS);
     const fact = (m) => facts.get(m.member.member_id) ?? { age_ms: -1, evictions: 0, departures: 0 };
     const columns = [
@@ -248,8 +260,7 @@ export function groupPage(root, context, first) {
           swatchOf(m.member),
           id(label(m.member), { title: visible(m.member.member_id) }),
           m.is_leader && h("span", { class: "tag" }, "leader"),
-          isRebalancing &&
-            h("span", { class: "tag" }, m.has_synced ? "synced" : m.has_joined ? "joined" : "not joined"),
+          tags(m, state).map((tag) => h("span", { class: "tag", key: tag }, tag)),
         ],
       },
       { label: "Client id", minor: true, cell: (m) => (m.member.client_id ? id(m.member.client_id) : "none") },
@@ -264,6 +275,7 @@ export function groupPage(root, context, first) {
       },
       { label: "Evictions", num: true, cell: (m) => number(fact(m).evictions) },
       { label: "Partitions", num: true, cell: (m) => number(m.partitions) },
+      ...(state.type === "consumer" ? EPOCH_COLUMNS : []),
       { label: "Last heartbeat", cell: silence },
       context.cluster?.can_kick && !view.is_past && { label: "Action", cell: (m) => kick(m.member) },
     ].filter(Boolean);
@@ -287,6 +299,19 @@ export function groupPage(root, context, first) {
       }),
       state.members.length > shown.length && all("members", state.members.length),
     );
+  }
+
+  /** How far a member is, in words. */
+  function tags(m, state) {
+    if (state.type !== "consumer") {
+      return state.rebalance ? [m.has_synced ? "synced" : m.has_joined ? "joined" : "not joined"] : [];
+    }
+    return [
+      m.is_classic && "classic",
+      m.epoch === AWAY && "away",
+      m.revoking > 0 && `gives up ${number(m.revoking)}`,
+      m.awaited > 0 && `waits for ${number(m.awaited)}`,
+    ].filter(Boolean);
   }
 
   /** The time since the last heartbeat, against the session timeout. */
@@ -351,6 +376,10 @@ export function groupPage(root, context, first) {
         ];
       case "group_loaded":
         return "The coordinator loaded the group; its sessions began anew.";
+      case "group_upgraded":
+        return `It joined with the consumer protocol and made the group a consumer group, from epoch ${event.generation} on.`;
+      case "group_downgraded":
+        return `It was the last member of the consumer protocol: a classic group from generation ${event.generation} on.`;
       default:
         return [
           `Its request ${event.api} was refused with ${event.error || NOT_KNOWN}`,

@@ -10,6 +10,17 @@ const PHASES = [
   ["plan", "Plan"],
   ["sync", "Sync"],
 ];
+/** Of a KIP-848 group: until the target is computed, and until each member has it. */
+const EPOCH_PHASES = [
+  ["join", "Target"],
+  ["sync", "Reconcile"],
+];
+const isOfEpochs = (event) => event.type === "consumer";
+/** When the last one was there, and the one before it. */
+const lastOnes = (event) =>
+  isOfEpochs(event)
+    ? [event.previous_reconcile_ms, event.last_reconcile_ms]
+    : [event.previous_join_ms, event.last_join_ms];
 const TICKS = [
   2, 10, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000,
   3_600_000,
@@ -58,10 +69,11 @@ function scale(ends) {
 const percent = (value) => `${value.toFixed(2)}%`;
 
 function bar({ event }, parts, to) {
+  const [before, final] = lastOnes(event);
   const marks = [
-    [event.previous_join_ms, "previous"],
-    [event.last_join_ms, "last"],
-  ].filter(([ms, which]) => ms >= 0 && (which === "last" || ms < event.last_join_ms));
+    [before, "previous"],
+    [final, "last"],
+  ].filter(([ms, which]) => ms >= 0 && (which === "last" || ms < final));
   return h(
     "svg",
     { class: "phases", height: 22, "aria-hidden": "true" },
@@ -124,6 +136,29 @@ function comers(event) {
   return [id(fullName(event.last_to_join)), ` joined last, after ${duration(event.last_join_ms)}${previous}`];
 }
 
+/** A member of a KIP-848 group and when it was there. */
+const when = (client, ms) => (ms < 0 ? null : [id(fullName(client)), ` after ${duration(ms)}`]);
+
+/** What is known of the phases of a rebalance, by the kind of its group. */
+function course(event, phase) {
+  if (isOfEpochs(event)) {
+    return [
+      ["Target, reconcile", EPOCH_PHASES.map(([name]) => phase(name)).join(", ")],
+      ["Last to give up its partitions", when(event.last_to_revoke, event.last_revoke_ms)],
+      ["Last to have its target", when(event.last_to_reconcile, event.last_reconcile_ms)],
+      ["Assignor", event.protocol || NOT_KNOWN],
+      ["Epochs", `${number(event.previous_generation)} → ${number(event.generation)}`],
+    ];
+  }
+  return [
+    ["Join, plan, sync", PHASES.map(([name]) => phase(name)).join(", ")],
+    ["Last to join", comers(event)],
+    ["Leader", someone(event.leader)],
+    ["Protocol", event.protocol || NOT_KNOWN],
+    ["Generations", `${number(event.previous_generation)} → ${number(event.generation)}`],
+  ];
+}
+
 const someone = (client) => (isSomebody(client) ? id(fullName(client)) : NOT_KNOWN);
 
 function changes(event) {
@@ -180,11 +215,7 @@ function facts(entry, parts, past) {
     ["Its session timeout", trigger.session_timeout_ms > 0 && duration(trigger.session_timeout_ms)],
     ["Its rebalance timeout", trigger.rebalance_timeout_ms > 0 && duration(trigger.rebalance_timeout_ms)],
     ["Subscription", trigger.subscription_changed && "its topics or assignors changed"],
-    ["Join, plan, sync", PHASES.map(([name]) => phase(name)).join(", ")],
-    ["Last to join", comers(event)],
-    ["Leader", someone(event.leader)],
-    ["Protocol", event.protocol || NOT_KNOWN],
-    ["Generations", `${number(event.previous_generation)} → ${number(event.generation)}`],
+    ...course(event, phase),
     ["Outcome", isRunning ? "running" : words(event.outcome)],
     ["Changes", changes(event)],
     ["Partitions", shares(event)],
@@ -221,8 +252,15 @@ export function waterfalls(story, settings) {
       h(
         "p",
         { class: "note" },
-        PHASES.map(([name, label]) => h("span", { class: "phase" }, h("i", { class: name }), label)),
-        h("span", { class: "phase" }, h("i", { class: "comer" }), "last to join"),
+        (isOfEpochs(all[0].event) ? EPOCH_PHASES : PHASES).map(([name, label]) =>
+          h("span", { class: "phase" }, h("i", { class: name }), label),
+        ),
+        h(
+          "span",
+          { class: "phase" },
+          h("i", { class: "comer" }),
+          isOfEpochs(all[0].event) ? "last to have its target" : "last to join",
+        ),
         to.name && h("span", null, `The scale is ${to.name}, because the durations differ much.`),
       ),
       h(
