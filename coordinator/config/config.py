@@ -343,7 +343,8 @@ class Config(SecurityConfig):
     )
     group_owners_max_bytes: int = _key(
         16 << 20,
-        "How much memory the owners of partitions in past generations of all groups take, for the console.",
+        "How much memory the owners of partitions in past generations of all classic groups take, for the console; "
+        "those of consumer groups (KIP-848) take as much again.",
         ours=True,
         minimum=0,
     )

@@ -38,5 +38,5 @@ API = Api(
     ),
     amplifies=True,
     section=Section.GROUPS,
-    does="Classic groups.",
+    does="Classic groups. One of the consumer protocol is answered as a group that is not there, as in Kafka.",
 )

@@ -121,7 +121,7 @@ _ROWS: Final[dict[int, Api]] = {
             chunked=((0, Array("groups", is_owned=True)),),
             amplifies=True,
             section=Section.GROUPS,
-            does="Filters by state (from 4) and by type (from 5); every group is `classic`.",
+            does="Filters by state (from 4) and by type (from 5); `classic` and `consumer`.",
         ),
         Api(
             ApiKey.DELETE_GROUPS,
