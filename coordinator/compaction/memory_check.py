@@ -9,12 +9,13 @@ part (`coordinator.core.committed_rows`); the tail of the live log, up to what w
 
 If both hold, a restart on the compacted part and the tail loads what memory held. The tail itself and open transactions
 are not checked. For a classic group only the offset of its newest record is compared: its members may be ahead of the
-log. KIP-848 groups are left out: memory holds no log offset for each of their records. Those in quarantine are checked.
+log. For a KIP-848 group all its records are compared, by a CRC-32 of their values.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from coordinator.core.offsets.raw_records import CONSUMER_KEYS, committed_offset, state_key
 from coordinator.core.offsets.replay import Replay
@@ -23,7 +24,7 @@ from protocol.group_records import decode_record_key
 from protocol.offsets_records import decode_key, encode_group_key, encode_offset_key
 
 if TYPE_CHECKING:
-    from coordinator.core.committed_rows import GroupRow, OffsetRow, Row
+    from coordinator.core.committed_rows import ConsumerRow, GroupRow, OffsetRow, Row
     from protocol.record_batch import BatchHeader, Record
 
 
@@ -44,13 +45,16 @@ class MemoryCheck:
         """Start before the first row, or again if memory was loaded anew meanwhile."""
         self.rows = 0
         self._difference = None
-        # Not `consumer`: memory has no rows of KIP-848 groups, unless they are in quarantine.
-        self._unseen = {*self._compacted.offsets, *self._compacted.groups} - self._compacted.beaten_groups()
+        compacted = self._compacted
+        self._unseen = {*compacted.offsets, *compacted.groups} - compacted.beaten_groups()
+        self._unseen.update(compacted.living_consumer_groups())
 
     def add_row(self, row: Row) -> None:
         """Compare the next row from memory."""
         self.rows += 1
-        if len(row) != 2:
+        if len(row) == 3:
+            self._check_consumer(row)
+        elif len(row) != 2:
             self._check_offset(row)
         elif isinstance(row[0], str):
             self._check_group((row[0], row[1]))
@@ -61,6 +65,15 @@ class MemoryCheck:
         self._unseen.discard(key)
         if all(found_at != log_offset for _, found_at in self._compacted.records_of(key)):
             self._say(f"{_named(key)} at log offset {log_offset} is in quarantine and not in the result")
+
+    def _check_consumer(self, row: ConsumerRow) -> None:
+        key, log_offset, crc = row
+        self._unseen.discard(key)
+        value, found_at = self._compacted.consumer.get(key, (b"", -1))
+        if found_at != log_offset:
+            self._say(f"{_named(key)} at log offset {log_offset} is in memory and not in the result")
+        elif crc32(value) != crc:
+            self._say(f"{_named(key)} at log offset {log_offset} differs from what is in memory")
 
     def _check_offset(self, row: OffsetRow) -> None:
         group_id, topic, partition, log_offset, *content = row
@@ -94,7 +107,8 @@ class MemoryCheck:
         """Return the first difference, as a clause of a sentence; None if there is none."""
         if self._difference is None and self._unseen:
             key = min(self._unseen)
-            found = self._compacted.offsets.get(key) or self._compacted.groups[key]
+            compacted = self._compacted
+            found = compacted.offsets.get(key) or compacted.groups.get(key) or compacted.consumer[key]
             self._say(f"{_named(key)} at log offset {found[1]} is in the result and not in memory")
         return self._difference
 

@@ -1,18 +1,20 @@
 """Rows of the committed offsets and groups in memory, for the comparison with a compacted log.
 
-Each committed offset and each group knows the log offset of its record. `committed_rows` yields those below a given
-offset, a few hundred at a time, so that the event loop can run other work in between. No copy of the state is needed: a
-value that changes meanwhile has a newer record beyond that offset, which the comparison finds in the log. So each row
-is correct when it is yielded, and a missing row has been overwritten or deleted by a durable record.
+Each committed offset, classic group and record of a KIP-848 group knows its log offset. `committed_rows` yields those
+below a given offset, a few hundred at a time, so that the event loop can run other work in between. No copy of the
+state is needed: a value that changes meanwhile has a newer record beyond that offset, which the comparison finds in the
+log. So each row is correct when it is yielded, and a missing row has been overwritten or deleted by a durable record.
 
-Offsets of open transactions are not included, because they are not committed. KIP-848 groups are not either, but their
-offsets are: such a group does not know the log offset of each of its records. Those in quarantine are.
+Offsets of open transactions are not included, because they are not committed. A KIP-848 group has a row for each of its
+records, and so has one in quarantine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
+
+from coordinator.core.consumer_group.record_places import offset_and_crc
 
 if TYPE_CHECKING:
     from coordinator.core.offsets.store import OffsetStore
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 OffsetRow = tuple[str, str, int, int, int, int, str, int, int]
 GroupRow = tuple[str, int]  # group, log offset of its newest record
 DamagedRow = tuple[bytes, int]  # state key and log offset of a record in quarantine
-Row = OffsetRow | GroupRow | DamagedRow
+ConsumerRow = tuple[bytes, int, int]  # key, log offset and CRC-32 of the value of a record of a KIP-848 group
+Row = OffsetRow | GroupRow | DamagedRow | ConsumerRow
 
 ROWS_AT_ONCE = 256  # not Final, because a test changes it and mypyc inlines Final constants
 LOOKED_AT_ONCE: Final = 1024  # entries per step, with or without rows
@@ -72,6 +75,16 @@ def _rows(shard: Shard, store: OffsetStore, below_offset: int) -> Iterator[list[
         if len(rows) >= ROWS_AT_ONCE or looked >= LOOKED_AT_ONCE:
             yield rows
             rows, looked = [], 0
+    for group_id in list(shard.consumer_groups):
+        consumer_group = shard.consumer_groups.get(group_id)
+        for key, place in list(consumer_group.record_places.items()) if consumer_group is not None else ():
+            looked += 1
+            log_offset, crc = offset_and_crc(place)
+            if log_offset < below_offset:
+                rows.append((key, log_offset, crc))
+            if len(rows) >= ROWS_AT_ONCE or looked >= LOOKED_AT_ONCE:
+                yield rows
+                rows, looked = [], 0
     yield rows
     quarantine = shard.quarantine
     damaged: list[Row] = [

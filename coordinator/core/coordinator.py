@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -54,7 +55,7 @@ from coordinator.core.group.responses import join_error, sync_error
 from coordinator.core.group.state import STABLE, GroupState
 from coordinator.core.group.sync import sync
 from coordinator.core.last_polls import LastPoll, record_last_poll
-from coordinator.core.loading import LoadedState, start_sessions
+from coordinator.core.loading import LoadedState, sessions_of, start_sessions
 from coordinator.core.offsets.commit import (
     OFFSET_COMMIT,
     TXN_OFFSET_COMMIT,
@@ -388,8 +389,13 @@ class GroupCoordinator:
         shard.next_offset = next_offset
         shard.loaded_at_ms = context.wall_ms
         shard.install(loaded_state.groups, loaded_state.by_state, loaded_state.with_members, loaded_state.offsets)
-        start_sessions(shard, self._timers, loaded_state.with_members, context)
-        self.consumer_groups.install(shard, loaded_state.stored, context)
+        shard.install_consumer_groups(loaded_state.consumer_groups)
+        consumer_groups = list(loaded_state.consumer_groups.values())
+        sessions = chain(
+            sessions_of(shard, loaded_state.with_members, context),
+            self.consumer_groups.start_sessions(consumer_groups, context),
+        )
+        start_sessions(shard, self._timers, sessions, context)
         schedule_scan(shard, self._timers, context)
         forget_topics_of_loaded(shard, self._registry, self._timers, context)
         return self._end(context)

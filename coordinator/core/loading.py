@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from coordinator.core.consumer_group.group import ConsumerGroup
 from coordinator.core.consumer_group.stored import StoredGroup
 from coordinator.core.events.model import Cause, Trigger
 from coordinator.core.group.group import Group  # at run time, like OffsetStore: a compiled dataclass looks its types up
@@ -43,8 +44,9 @@ class LoadedState:
     offsets: OffsetStore
     unknown: int  # number of records of unknown kinds
     quarantine: Quarantine
-    stored: list[StoredGroup] = field(default_factory=list)  # the KIP-848 groups, to be built when it is installed
+    stored: list[StoredGroup] = field(default_factory=list)  # the KIP-848 groups, as their records say
     ignored: list[IgnoredRecords] = field(default_factory=list)  # a report for the log
+    consumer_groups: dict[str, ConsumerGroup] = field(default_factory=dict)  # the same groups, to be installed
 
     @classmethod
     def of(
@@ -55,6 +57,7 @@ class LoadedState:
         quarantine: Quarantine | None = None,
         stored: Iterable[StoredGroup] = (),
         ignored: Iterable[IgnoredRecords] = (),
+        consumer_groups: Iterable[ConsumerGroup] = (),
     ) -> LoadedState:
         by_id = {group.group_id: group for group in groups}
         with_members = [group for group in by_id.values() if group.members]
@@ -67,6 +70,7 @@ class LoadedState:
             quarantine or Quarantine.empty(),
             list(stored),
             list(ignored),
+            {group.group_id: group for group in consumer_groups},
         )
 
     @classmethod
@@ -74,33 +78,36 @@ class LoadedState:
         cls, found: Iterable[ReplayedGroup], replay: Replay, offsets: OffsetStore, shard: Shard, wall_ms: int
     ) -> LoadedState:
         """Decode what `replay.settle` has returned: classic groups and offsets. The replay holds the rest."""
-        groups, quarantine, stored = restore(found, replay, shard, wall_ms)
-        return cls.of(groups, offsets, replay.unknown, quarantine, stored, replay.ignored)
+        groups, quarantine, stored, consumer_groups = restore(found, replay, shard, wall_ms)
+        return cls.of(groups, offsets, replay.unknown, quarantine, stored, replay.ignored, consumer_groups)
 
 
-def start_sessions(shard: Shard, timers: GroupTimers, groups: list[Group], context: Context) -> None:
-    """Start the sessions of loaded members now, except those that a request has started."""
-    steps = _sessions(shard, groups, context)  # the core has one Context for all events
+def start_sessions(shard: Shard, timers: GroupTimers, sessions: Iterator[None], context: Context) -> None:
+    """Start the sessions of loaded members, SESSIONS_PER_EVENT now and the others in later events.
+
+    `sessions` starts one in each step.
+    """
 
     def step(later: Context) -> None:
-        if next(steps, None) is not None:
-            timers.run_at(later.now_ms, step, shard)
+        for number, _ in enumerate(sessions, 1):
+            if number == SESSIONS_PER_EVENT:
+                timers.run_at(later.now_ms, step, shard)
+                return
 
     step(context)
 
 
-def _sessions(shard: Shard, groups: list[Group], context: Context) -> Iterator[bool]:
-    """Start sessions, yielding after each SESSIONS_PER_EVENT members."""
-    left = SESSIONS_PER_EVENT
+def sessions_of(shard: Shard, groups: list[Group], context: Context) -> Iterator[None]:
+    """Start the sessions of the members of classic groups, one in each step, but for those that a request has started.
+
+    The core has one Context for all events.
+    """
     recorded = loads_recorded(context)
     for number, group in enumerate(groups):
         for member in list(group.members.values()):
             if member.session is None and not member.is_gone and shard.groups.get(group.group_id) is group:
                 restart_session(group, member, member.session_timeout_ms, context)
-            left -= 1
-            if not left:
-                yield True
-                left = SESSIONS_PER_EVENT
+            yield
         is_there = shard.groups.get(group.group_id) is group
         if is_there and number < recorded:
             record_load(group, context)

@@ -159,6 +159,16 @@ class Shard:
         for state, count in by_state.items():
             self.groups_by_state[state] += count
 
+    def install_consumer_groups(self, groups: dict[str, ConsumerGroup]) -> None:
+        """Add the KIP-848 groups that were loaded of an empty partition, by id."""
+        self.consumer_groups = groups
+        self._all_consumer_groups.update(groups)
+        totals = self.totals
+        for group in groups.values():
+            group.totals = totals
+            totals.members += len(group.members)
+            totals.metadata_bytes += group.metadata_bytes
+
     def forget(self, group: Group) -> None:
         """Remove a group: its timers are cancelled and its state is Dead, for code that still refers to it."""
         if self.groups.get(group.group_id) is group:

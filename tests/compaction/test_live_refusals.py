@@ -21,6 +21,9 @@ from coordinator.compaction.plan import JobDir, Manifest
 from coordinator.compaction.request import Request, outcome_of, wait_for_answer
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.log.swap import SwapStep, leftovers
+from protocol.group_records import RecordKind
+from protocol.record_batch import iter_batches, read_header, read_records
+from tests.compaction import oracle
 from tests.compaction.live import (
     SteppingDaemon,
     ask,
@@ -31,6 +34,7 @@ from tests.compaction.live import (
     outcome,
 )
 from tests.compaction.plain_job import do_job
+from tests.conformance.group_members import Member, settle
 from tests.support.eventually import eventually
 from tests.support.questions import commit_offsets
 
@@ -63,6 +67,49 @@ WRONG: dict[str, tuple[Callable[[JobDir, Manifest], Manifest], str]] = {
         "was made for another version of the plan",
     ),
 }
+
+
+def lose_a_members_assignment(job: JobDir, manifest: Manifest) -> Manifest:
+    """Leave out the batch in which a member of a KIP-848 group got its partitions."""
+    results = []
+    for result in manifest.partitions:
+        outputs = []
+        for output in result.outputs:
+            data = job.output(output).read_bytes()
+            batches = [data[at : at + header.size_bytes] for at, header in iter_batches(data)]
+            kept = [batch for batch in batches if not has_an_assignment(batch)]
+            if kept == batches:
+                outputs.append(output)
+            elif kept:
+                outputs.append(oracle._write(job.out_dir(result.partition), result.partition, output.name, kept))
+        results.append(replace(result, outputs=tuple(outputs)))
+    return replace(manifest, partitions=tuple(results))
+
+
+def has_an_assignment(batch: bytes) -> bool:
+    kind = RecordKind.CONSUMER_CURRENT.to_bytes(2, "big")
+    records = read_records(batch, 0, read_header(batch))
+    return any(record.key is not None and record.key[:2] == kind and record.value for record in records)
+
+
+def test_a_result_without_a_record_of_a_consumer_group_is_refused_and_one_with_all_is_taken(
+    start: Callable[..., SteppingDaemon],
+) -> None:
+    daemon = start()
+    member = Member("modern", "m", ("t",))
+    member.join(daemon.port)
+    settle(daemon.port, [member])
+    fill(daemon)
+    plan_id = ask(daemon)
+    do_job(daemon.data_dir, plan_id, lose_a_members_assignment)
+    found = outcome(daemon, plan_id)
+    assert not found.is_done
+    assert "the record of the kind CONSUMER_MEMBER of group 'modern' at log offset" in found.sentence
+    assert "is in memory and not in the result" in found.sentence
+    compact(daemon)
+    daemon.restart()
+    member.beat(daemon.port)
+    assert sum(map(len, member.owned.values())) == 3
 
 
 @pytest.mark.parametrize("what", WRONG)

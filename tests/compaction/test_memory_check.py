@@ -6,11 +6,12 @@ That it finds none in equal states is tested with random groups (tests/core/grou
 from __future__ import annotations
 
 from collections.abc import Sequence
+from zlib import crc32
 
 import pytest
 
 from coordinator.compaction.memory_check import MemoryCheck
-from coordinator.core.committed_rows import DamagedRow, GroupRow, OffsetRow
+from coordinator.core.committed_rows import ConsumerRow, DamagedRow, GroupRow, OffsetRow
 from coordinator.core.offsets.replay import Replay
 from protocol.group_records import RecordKind, encode_key
 from protocol.offsets_records import OffsetValue, encode_group_key, encode_offset_key, encode_offset_value
@@ -74,7 +75,7 @@ def replayed(batches: list[Batch]) -> Replay:
 
 
 def difference(
-    compacted: list[Batch], rows: Sequence[OffsetRow | GroupRow | DamagedRow], tail: Sequence[Batch] = ()
+    compacted: list[Batch], rows: Sequence[OffsetRow | GroupRow | DamagedRow | ConsumerRow], tail: Sequence[Batch] = ()
 ) -> str | None:
     check = MemoryCheck(replayed(compacted))
     check.begin_rows()
@@ -102,9 +103,21 @@ SAME = {
     "a group with a newer record": ([group(5)], [], [group(CUT)]),
     "a group deleted": ([group(5)], [], [group(CUT, None)]),
     "a record of an unknown kind": ([batch(5, b"\0\x09what", b"x")], [], []),
-    "a record of a KIP-848 group": ([batch(5, KIP_KEY, b"x")], [], []),
+    "a record of a KIP-848 group": ([batch(5, KIP_KEY, b"x")], [(KIP_KEY, 5, crc32(b"x"))], []),
+    "a newer record of a KIP-848 group": ([batch(5, KIP_KEY, b"x")], [], [batch(CUT, KIP_KEY, b"y")]),
+    "a record of a KIP-848 group that was deleted": ([batch(5, KIP_KEY, b"x")], [], [batch(CUT, KIP_KEY, None)]),
+    "a tombstone of a KIP-848 group that is kept": ([batch(5, KIP_KEY, None)], [], []),
+    "a record of a KIP-848 group that a newer classic group replaces": (
+        [batch(4, KIP_KEY, b"x"), group(5)],
+        [("g", 5)],
+        [],
+    ),
     "a record of a KIP-848 group in quarantine": ([batch(5, KIP_KEY, b"x")], [(KIP_KEY, 5)], []),
-    "a classic group that a newer KIP-848 group replaces": ([group(5), batch(6, KIP_KEY, b"x")], [], []),
+    "a classic group that a newer KIP-848 group replaces": (
+        [group(5), batch(6, KIP_KEY, b"x")],
+        [(KIP_KEY, 6, crc32(b"x"))],
+        [],
+    ),
     "a record set aside that was deleted": ([batch(5, CUT_KEY, b"x")], [], [batch(CUT, CUT_KEY, None)]),
 }
 
@@ -123,6 +136,30 @@ DIFFERENT = {
     "a group that is gone": ([], [("g", 5)], [], "the record of group 'g' at log offset 5 is in memory and not in"),
     "an older record of a group": ([group(4)], [("g", 5)], [], "log offset 5 is in memory and not in the result"),
     "a group that comes back": ([group(5)], [], [commit(CUT)], "the record of group 'g' at log offset 5 is in the"),
+    "a record of a KIP-848 group that is gone": (
+        [],
+        [(KIP_KEY, 5, 0)],
+        [],
+        "the record of the kind CONSUMER_GROUP of group 'g' at log offset 5 is in memory and not in the result",
+    ),
+    "an older record of a KIP-848 group": (
+        [batch(4, KIP_KEY, b"x")],
+        [(KIP_KEY, 5, crc32(b"x"))],
+        [],
+        "log offset 5 is in memory and not in the result",
+    ),
+    "another value in a record of a KIP-848 group": (
+        [batch(5, KIP_KEY, b"y")],
+        [(KIP_KEY, 5, crc32(b"x"))],
+        [],
+        "of group 'g' at log offset 5 differs from what is in memory",
+    ),
+    "a record of a KIP-848 group that comes back": (
+        [batch(5, KIP_KEY, b"x")],
+        [],
+        [commit(CUT)],
+        "the record of the kind CONSUMER_GROUP of group 'g' at log offset 5 is in the result and not in memory",
+    ),
     "a record of a KIP-848 group in quarantine that is gone": (
         [],
         [(KIP_KEY, 5)],

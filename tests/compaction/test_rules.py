@@ -184,7 +184,7 @@ def loaded(segments: list[Segment]) -> tuple[Any, ...]:
     replay = replay_of(segments)
     shard = Shard(0, {}, dict.fromkeys(GroupState, 0))
     found, store = replay.settle()
-    groups, _, _ = restore(found, replay, shard, 0)
+    groups, *_ = restore(found, replay, shard, 0)
     recorded = {
         name for name in (group.group_id for group in groups) if store.of_group(name) or store.has_pending(name)
     }

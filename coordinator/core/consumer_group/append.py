@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from coordinator.core.consumer_group.record_places import note_records
 from coordinator.core.consumer_group.undo import MEMBER, Inverse, undo
 from coordinator.core.context import PendingAppend, client_error
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from coordinator.core.consumer_group.group import ConsumerGroup
     from coordinator.core.consumer_group.notes import Note
-    from coordinator.core.context import Context
+    from coordinator.core.context import Context, Records
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
     from protocol.error_codes import ErrorCode
@@ -26,11 +27,22 @@ if TYPE_CHECKING:
 class ConsumerGroupAppend(PendingAppend):
     """Pending append of the records of one event."""
 
-    __slots__ = ("answers", "classic", "consumer_group", "inverses", "note", "on_failed", "removed", "undone")
+    __slots__ = (
+        "answers",
+        "classic",
+        "consumer_group",
+        "inverses",
+        "note",
+        "on_failed",
+        "records",
+        "removed",
+        "undone",
+    )
 
     def __init__(
         self,
         group: ConsumerGroup,
+        records: Records,
         inverses: list[Inverse],
         removed: list[str],
         on_failed: Callable[[Context], None] | None,
@@ -38,6 +50,7 @@ class ConsumerGroupAppend(PendingAppend):
         note: Note | None = None,
     ) -> None:
         self.consumer_group = group
+        self.records = records
         self.inverses = inverses
         self.answers: list[tuple[Ticket, Any, Callable[[ErrorCode], Any]]] = []
         self.on_failed = on_failed  # what tries again, if no client does
@@ -54,6 +67,7 @@ class ConsumerGroupAppend(PendingAppend):
         group = self.consumer_group
         group.is_recorded = True
         group.record_offset = self.last_offset
+        note_records(group.record_places, self.records, self.last_offset - len(self.records) + 1)
         if self.classic is not None:
             self.classic.is_recorded = True
             self.classic.record_offset = self.last_offset
@@ -91,6 +105,6 @@ class ConsumerGroupAppend(PendingAppend):
         self.answers.clear()
 
     def _settled(self) -> None:
-        self.inverses = []
+        self.inverses, self.records = [], ()
         if self.consumer_group.last_append is self:
             self.consumer_group.last_append = None

@@ -186,8 +186,9 @@ class ConsumerGroupChange:
             group.is_releasing = True
             context.timers.in_turns(release_changed(group, context), group.shard, context)
         note = note_of(self, context)
-        append = ConsumerGroupAppend(group, self.inverses, self.removed, on_failed, self.classic, note)
-        context.append(group, tuple(self.records), append)
+        records = tuple(self.records)
+        append = ConsumerGroupAppend(group, records, self.inverses, self.removed, on_failed, self.classic, note)
+        context.append(group, records, append)
         if context.too_large and context.too_large[-1] is append:
             append.undo()  # before the next event of this group; its answers follow at the end of this one
         else:

@@ -24,6 +24,7 @@ from protocol.group_records import RecordKind
 if TYPE_CHECKING:
     from coordinator.core.consumer_group.append import ConsumerGroupAppend
     from coordinator.core.consumer_group.held_heartbeat import HeldHeartbeat
+    from coordinator.core.consumer_group.record_places import RecordPlaces
     from coordinator.core.consumer_group.session import MemberSession
     from coordinator.core.group.member import Protocols
     from coordinator.core.shard import Shard
@@ -71,6 +72,7 @@ class ConsumerGroup(AnyGroup):
         "metadata_hash",
         "name_counts",
         "progress",
+        "record_places",
         "regex_counts",
         "regex_topic_counts",
         "regexes",
@@ -80,6 +82,7 @@ class ConsumerGroup(AnyGroup):
         "stable_at",
         "static_members",
         "targets",
+        "totals",
         "was_homogeneous",
     )
 
@@ -93,6 +96,7 @@ class ConsumerGroup(AnyGroup):
         self.members: dict[str, ConsumerMember] = {}
         self.targets: dict[str, Assignment] = {}
         self.regexes: dict[str, ResolvedRegex] = {}
+        self.record_places: RecordPlaces = {}  # of the durable records
         # -- derived --
         self.static_members: dict[str, str] = {}  # instance id -> member id
         self.holders: dict[bytes, dict[int, str]] = {}  # topic id -> partition -> member id
@@ -115,6 +119,7 @@ class ConsumerGroup(AnyGroup):
         self.last_append: ConsumerGroupAppend | None = None  # the newest one, if it may be in flight
         self.progress = ConsumerProgress(wall_ms)  # for the flight recorder
         self.is_deleted = False  # or no longer coordinated by this node
+        self.totals = shard.totals  # others while a thread loads it
 
     # -- questions -----------------------------------------------------------------------------------------------
 
@@ -215,7 +220,7 @@ class ConsumerGroup(AnyGroup):
         if former is not None:
             self._count(former, -1, member)
         else:
-            self.shard.totals.members += 1
+            self.totals.members += 1
         self.members[member.member_id] = member
         self._count(member, 1, former)
         return former
@@ -223,7 +228,7 @@ class ConsumerGroup(AnyGroup):
     def remove(self, member_id: str) -> ConsumerMember:
         """Remove a member. Returns its value."""
         former = self.members.pop(member_id)
-        self.shard.totals.members -= 1
+        self.totals.members -= 1
         self._count(former, -1, None)
         return former
 
@@ -253,7 +258,7 @@ class ConsumerGroup(AnyGroup):
                 _add(self.classic_protocols, name, change)
             size = change * size_of(member.classic.protocols)
             self.metadata_bytes += size
-            self.shard.totals.metadata_bytes += size
+            self.totals.metadata_bytes += size
         if member.state == STABLE:
             _add(self.stable_at, member.epoch, change)
         if member.instance_id is not None:

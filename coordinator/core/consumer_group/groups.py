@@ -20,7 +20,6 @@ from coordinator.core.consumer_group.heartbeat import beat, is_plain, refused, s
 from coordinator.core.consumer_group.held_heartbeat import HeldHeartbeat, hold_ms, next_interval_ms
 from coordinator.core.consumer_group.incidents import record_load, record_refusal, record_refused_upgrade
 from coordinator.core.consumer_group.member import STATIC_LEAVE_EPOCH, UNREVOKED
-from coordinator.core.consumer_group.restore import restored
 from coordinator.core.consumer_group.session import MemberSession, session_timeout_ms
 from coordinator.core.consumer_group.subscription import Resolved, resolve, wants_resolution
 from coordinator.core.consumer_group.target import (
@@ -41,17 +40,15 @@ from protocol.error_codes import ErrorCode
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Callable, Generator, Iterator
 
     from coordinator.core.consumer_group.assignors.interface import ConsumerGroupPartitionAssignor
     from coordinator.core.consumer_group.heartbeat import HeartbeatOutcome
-    from coordinator.core.consumer_group.stored import StoredGroup
     from coordinator.core.consumer_group.topics import TopicsImage
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
     from coordinator.core.registry import GroupRegistry
-    from coordinator.core.shard import Shard
     from coordinator.core.timers import GroupTimers
     from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, DescribedGroup
 
@@ -321,8 +318,9 @@ class ConsumerGroups:
         if group.members or group.is_dead:
             return False
         group.shard.forget_consumer_group(group)
-        append = ConsumerGroupAppend(group, [Inverse(FORGOTTEN, "", None)], [], None)
-        context.append(group, group.tombstones(), append)
+        records = group.tombstones()
+        append = ConsumerGroupAppend(group, records, [Inverse(FORGOTTEN, "", None)], [], None)
+        context.append(group, records, append)
         return True
 
     # -- steps that heartbeat.py asks for ------------------------------------------------------------------------
@@ -348,22 +346,30 @@ class ConsumerGroups:
 
     # -- timers --------------------------------------------------------------------------------------------------
 
-    def install(self, shard: Shard, stored: Iterable[StoredGroup], context: Context) -> None:
-        """Add the groups of a partition that was loaded, and start the timers of all their members."""
+    def start_sessions(self, groups: list[ConsumerGroup], context: Context) -> Iterator[None]:
+        """Start the timers of the members of loaded groups, one member in each step, but for those that have them.
+
+        Of the first groups with members, the load is recorded as an event.
+        """
         recorded = loads_recorded(context)
-        for each in stored:
-            group = restored(each, shard, context.wall_ms)
-            shard.add_consumer_group(group)
-            context.recorder.member_owners.forget(shortened(group.group_id))
-            group.progress.loaded(group, context)
-            if group.members and recorded > 0:
-                recorded -= 1
-                record_load(group, context)
-            for member in group.members.values():
-                session = self.session(group, member.member_id)
-                session.start(session_timeout_ms(group, member.member_id, context), context)
-                if member.state == UNREVOKED and member.classic is None:
-                    session.start_rebalance(member, context)
+        for group in groups:
+            if not group.is_dead:
+                context.recorder.member_owners.forget(shortened(group.group_id))
+                if group.progress.running is None:
+                    group.progress.loaded(group, context)
+                if group.members and recorded > 0:
+                    recorded -= 1
+                    record_load(group, context)
+            yield
+            for member_id in list(group.members):
+                member = group.members.get(member_id)
+                if member is not None and not group.is_dead:
+                    session = self.session(group, member_id)
+                    if session.timer is None:
+                        session.start(session_timeout_ms(group, member_id, context), context)
+                    if member.state == UNREVOKED and member.classic is None and session.rebalance_timer is None:
+                        session.start_rebalance(member, context)
+                yield
 
     def session(self, group: ConsumerGroup, member_id: str) -> MemberSession:
         session = group.sessions.get(member_id)

@@ -17,6 +17,7 @@ from coordinator.core.consumer_group.member import (
     ClassicProtocols,
     ConsumerMember,
 )
+from coordinator.core.totals import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,14 +28,19 @@ if TYPE_CHECKING:
 
 
 def restored(stored: StoredGroup, shard: Shard, wall_ms: int) -> ConsumerGroup:
-    """Return the group of these records. Its sessions are not started."""
+    """Return the group of these records. Its sessions are not started.
+
+    A thread may call it: the shard is not changed, and its totals do not count the group until it is installed.
+    """
     group = ConsumerGroup(stored.group_id, shard, wall_ms)
+    group.totals = Totals()
     group.epoch = stored.epoch
     group.metadata_hash = stored.metadata_hash
     group.has_old_topics = stored.has_old_topics
     group.assignment_epoch = stored.assignment_epoch
     group.is_recorded = True
     group.record_offset = stored.record_offset
+    group.record_places = stored.places
     for regex, value in stored.regexes.items():
         group.put_regex(regex, ResolvedRegex(tuple(value.topics), value.version, value.timestamp))
     for member_id, target in stored.targets.items():

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from coordinator.core.consumer_group.record_places import RecordPlaces, place_of
 from protocol.errors import DecodeError
 from protocol.group_records import RecordKey, Value, decode_record_key, decode_record_value
 from protocol.messages.consumer_group_records import (
@@ -49,6 +50,7 @@ class StoredGroup:
     targets: dict[str, ConsumerGroupTargetAssignmentMemberValue] = field(default_factory=dict)  # by member id
     regexes: dict[str, ConsumerGroupRegularExpressionValue] = field(default_factory=dict)
     record_offset: int = -1  # log offset of its newest record
+    places: RecordPlaces = field(default_factory=dict, compare=False)  # of all its records
 
 
 class DamagedValue(NamedTuple):
@@ -74,6 +76,7 @@ def stored_groups(consumer: Mapping[bytes, RawRecord]) -> tuple[list[StoredGroup
         if group is None:
             group = groups[key.group] = StoredGroup(key.group)
         group.record_offset = log_offset
+        group.places[raw_key] = place_of(raw_value, log_offset)
         try:
             value = decode_record_value(key.kind, raw_value)
         except DecodeError as error:

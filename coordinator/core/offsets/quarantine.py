@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from coordinator.core.consumer_group.restore import restored
 from coordinator.core.consumer_group.stored import StoredGroup, stored_groups
 from coordinator.core.context import InvariantError
 from coordinator.core.group.group import Group
@@ -27,6 +28,7 @@ from protocol.errors import DecodeError
 from protocol.offsets_records import decode_group_value
 
 if TYPE_CHECKING:
+    from coordinator.core.consumer_group.group import ConsumerGroup
     from coordinator.core.offsets.replay import Replay, ReplayedGroup
     from coordinator.core.shard import Shard
 
@@ -97,13 +99,11 @@ class Restored(NamedTuple):
     groups: list[Group]
     quarantine: Quarantine
     stored: list[StoredGroup]
+    consumer_groups: list[ConsumerGroup]
 
 
 def restore(found: Iterable[ReplayedGroup], replay: Replay, shard: Shard, wall_ms: int) -> Restored:
-    """Create the classic groups that `replay.settle` has returned, and decode the KIP-848 groups.
-
-    Those with damaged records are quarantined.
-    """
+    """Create the groups that `replay.settle` has returned. Those with damaged records are quarantined."""
     quarantine = Quarantine.empty()
     _collect(replay, quarantine)
     groups = []
@@ -118,18 +118,27 @@ def restore(found: Iterable[ReplayedGroup], replay: Replay, shard: Shard, wall_m
             quarantined.record_offset = record_offset if value is not None else -1
         elif group is not None:
             groups.append(group)
-    return Restored(groups, quarantine, _stored(replay, quarantine))
+    return Restored(groups, quarantine, *_consumer_groups(replay, shard, wall_ms, quarantine))
 
 
-def _stored(replay: Replay, quarantine: Quarantine) -> list[StoredGroup]:
-    """Decode the KIP-848 groups, and complete the quarantine with their damaged records and with all their keys."""
+def _consumer_groups(
+    replay: Replay, shard: Shard, wall_ms: int, quarantine: Quarantine
+) -> tuple[list[StoredGroup], list[ConsumerGroup]]:
+    """Create the KIP-848 groups, and complete the quarantine with their damaged records and with all their keys."""
     if not replay.consumer:
-        return []
+        return [], []
     stored, damaged = stored_groups(replay.live)
     for each in damaged:
         _add(quarantine, DamagedRecord(each.group_id, each.log_offset, each.reason), None)
+    groups = []
+    for one in stored:
+        try:
+            groups.append(restored(one, shard, wall_ms))
+        except Exception as error:  # a defect that one group meets must not stop the others
+            reason = "".join(traceback.format_exception(error))
+            _add(quarantine, DamagedRecord(one.group_id, one.record_offset, reason), None)
     if not quarantine.groups:
-        return stored
+        return stored, groups
     by_name: dict[bytes, QuarantinedGroup] = {raw_text(name): group for name, group in quarantine.groups.items()}
     keys: dict[bytes, list[bytes]] = {}
     for key, (_, log_offset) in replay.consumer.items():
@@ -139,7 +148,8 @@ def _stored(replay: Replay, quarantine: Quarantine) -> list[StoredGroup]:
             quarantine.offsets[key] = log_offset
     for name, of_group in keys.items():
         by_name[name].keys += in_deletion_order(of_group)
-    return [group for group in stored if group.group_id not in quarantine.groups]
+    served = {one.group_id for one in stored} - quarantine.groups.keys()
+    return [one for one in stored if one.group_id in served], [one for one in groups if one.group_id in served]
 
 
 def _load(group_id: str, value: bytes, record_offset: int, shard: Shard, quarantine: Quarantine) -> Group | None:

@@ -289,6 +289,17 @@ class Replay:
         keys = {GROUP_KEY + name: log_offset for name, log_offset in newest.items()}
         return {key for key, log_offset in keys.items() if key in self.groups and self.groups[key][1] < log_offset}
 
+    def living_consumer_groups(self) -> dict[bytes, RawRecord]:
+        """Return the records of KIP-848 groups that neither ended nor were replaced by newer classic groups."""
+        living = without_ended(self.consumer, self._ended)
+        newest = newest_of_each_group(living)
+        beaten = {
+            name
+            for name, log_offset in newest.items()
+            if (classic := self.groups.get(GROUP_KEY + name)) is not None and classic[1] > log_offset
+        }
+        return {key: raw for key, raw in living.items() if raw_name(key) not in beaten} if beaten else living
+
     # -- the end -------------------------------------------------------------------------------------------------
 
     def let_go(self) -> None:

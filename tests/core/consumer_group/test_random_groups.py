@@ -16,6 +16,7 @@ from coordinator.core.consumer_group.restore import restored
 from coordinator.core.consumer_group.stored import stored_groups
 from protocol.error_codes import ErrorCode
 from tests.support.consumer_world import ConsumerWorld
+from tests.support.memory_rows import assert_rows_are_the_log
 
 TOPICS = ("t1", "t2", "a1", "a2")
 STEPS = 150
@@ -161,8 +162,10 @@ def test_random_group_is_its_log_and_settles(seed: int) -> None:
         Client(world, f"m{number}", f"i{number}" if number < 2 else None, random.Random(seed + number))
         for number in range(dice.randint(1, 6))
     ]
-    for step in steps(world, clients, dice):
+    for number, step in enumerate(steps(world, clients, dice)):
         assert_is_the_log(world)
+        if number % 10 == 0:
+            assert_rows_are_the_log(world)
         assert step
     world.advance("11s")
     for _ in range(12):

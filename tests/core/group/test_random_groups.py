@@ -13,16 +13,15 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from coordinator.compaction.memory_check import MemoryCheck
 from coordinator.config.config import Config
 from coordinator.core.group.state import EMPTY, STABLE
-from coordinator.core.offsets.replay import Replay
 from protocol.error_codes import ErrorCode
 from protocol.messages.offsets_log import GroupValue, OffsetValue
 from protocol.offsets_records import GroupKey, OffsetKey
 from tests.support.call import Call
 from tests.support.cluster import Cluster, Member
 from tests.support.first_round import given, owning
+from tests.support.memory_rows import assert_rows_are_the_log
 from tests.support.recognised_commits import RecognisedCommits
 
 GROUPS = ("g", "h")
@@ -264,21 +263,7 @@ class RandomGroups(RuleBasedStateMachine):
     @invariant()
     def rows_from_memory_agree_with_the_log(self) -> None:
         """Compare the rows from memory with a part of the log and with all of it, as a compaction does."""
-        for partition, log in enumerate(self.cluster.log.partitions):
-            batches = list(self.cluster.log.records(partition))
-            for cut in {len(batches) // 2, len(batches)}:
-                below = batches[cut][0].base_offset if cut < len(batches) else log.high_watermark
-                compacted = Replay()
-                for header, records in batches[:cut]:
-                    compacted.add(header, records)
-                check = MemoryCheck(compacted)
-                check.begin_rows()
-                for rows in self.cluster.core.committed_rows(partition, below) or ():
-                    for row in rows:
-                        check.add_row(row)
-                for header, records in batches[cut:]:
-                    check.add_tail(header, records)
-                assert check.difference() is None
+        assert_rows_are_the_log(self.cluster)
 
     def teardown(self) -> None:
         """Check that all waiting requests are answered with a working log and enough time."""

@@ -65,7 +65,7 @@ def loaded_packed(cluster: Cluster, groups: dict[str, GroupOffsets]) -> OffsetSt
     core = cluster.core
     core.load_begin(0)
     shard: Shard = core.partition(0)
-    groups_there, quarantine, _ = restore(found, replay, shard, cluster.clock.now_ms)
+    groups_there, quarantine, *_ = restore(found, replay, shard, cluster.clock.now_ms)
     loaded_state = LoadedState.of(groups_there, store, 0, quarantine)
     log = cluster.log.partitions[0]
     log.next_offset = log.high_watermark = END

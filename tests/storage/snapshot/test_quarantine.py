@@ -68,7 +68,7 @@ class Partition:
 
 def quarantine_of(loaded: Loaded) -> tuple[object, ...]:
     shard = Shard(0, {}, dict.fromkeys(GroupState, 0))
-    groups, quarantine, _ = restore(loaded.found, loaded.replay, shard, 0)
+    groups, quarantine, *_ = restore(loaded.found, loaded.replay, shard, 0)
     facts = {one.group_id: (one.record_offset, sorted(one.keys), one.records) for one in quarantine.groups.values()}
     return sorted(group.group_id for group in groups), facts, quarantine.offsets
 
