@@ -37,7 +37,7 @@ MOST_WAITING: Final = 100
 
 
 class Telemetry:
-    """The metrics of the clients of one node. `now_ms` is the time of the event; `told` takes each word of a last poll."""
+    """The metrics of the clients of one node. `now_ms` is the time of the event; `told` hears of each last poll."""
 
     def __init__(
         self,

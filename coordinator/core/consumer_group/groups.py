@@ -360,7 +360,8 @@ class ConsumerGroups:
                 if group.members and recorded > 0:
                     recorded -= 1
                     record_load(group, context)
-            yield
+            if not group.members:
+                yield
             for member_id in list(group.members):
                 member = group.members.get(member_id)
                 if member is not None and not group.is_dead:

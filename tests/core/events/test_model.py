@@ -124,6 +124,8 @@ def story(name: str = "web-1") -> Story:
         assigned=[f"{name} 0-3"],
         target=[f"{name} 0, 2"],
         giving_up=[f"{name} 1"],
+        unpolled_ms=5,
+        told_ms=6,
     )
     state = LiveGroup(
         group=name,
