@@ -94,13 +94,13 @@ def downgrade(
         each.assignment = embedded_assignment(group.target_of(each.member_id), metadata, topics)
     classic.compute_subscribed_topics()
     classic.state = STABLE
+    causes = [_trigger(change, group.members[member_id], context) for member_id in leaving]
+    causes = causes or [Trigger(Cause.MEMBER_LEFT, reason=REASON)]
     change.become_classic(classic)
     change.records.append(group_record(classic))
     for each in classic.members.values():
         restart_session(classic, each, each.session_timeout_ms, context)
     if rebalances:
-        causes = [_trigger(change, group.members[member_id], context) for member_id in leaving]
-        causes = causes or [Trigger(Cause.MEMBER_LEFT, reason=REASON)]
         prepare_rebalance(classic, causes[0], context, causes[1:])
 
 

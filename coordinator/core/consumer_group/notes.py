@@ -7,8 +7,9 @@ the note when the append is durable; a failed append takes its note with it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from coordinator.core.consumer_group.states import EMPTY, STABLE_GROUP
 from coordinator.core.consumer_group.undo import EPOCH, MEMBER
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from coordinator.core.context import Context
     from coordinator.core.events.model import Cause, ChangeKind
     from coordinator.core.group.group import Group
+
+
+ENDED: Final = frozenset({EMPTY, STABLE_GROUP})
 
 
 class MemberStep(NamedTuple):
@@ -46,7 +50,7 @@ class Note(NamedTuple):
     steps: list[MemberStep]
     state: ConsumerGroupState
     members: int
-    partitions: int  # that members have
+    partitions: int  # that members have; -1: not counted, because no rebalance ends
     epoch: int
     former_epoch: int  # -1: it was not raised
     assignment_epoch: int
@@ -76,13 +80,14 @@ def note_of(change: ConsumerGroupChange, context: Context) -> Note:
         gone = [MemberStep(member, None) for member_id, member in members.items() if member_id not in left]
         steps += gone
         count -= len(gone)
+    state = group.state
     return Note(
         context.now_ms,
         context.wall_ms,
         steps,
-        group.state,
+        state,
         count,
-        partitions_of(group),
+        partitions_of(group) if former_epoch >= 0 or state.value in ENDED else -1,
         group.epoch,
         former_epoch,
         group.assignment_epoch,
