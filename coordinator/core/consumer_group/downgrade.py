@@ -106,7 +106,7 @@ def downgrade(
 
 def _trigger(change: ConsumerGroupChange, member: ConsumerMember, context: Context) -> Trigger:
     """Return the trigger of the rebalance that follows a member's departure."""
-    reason = change.reasons.get(member.member_id) or REASON
+    reason = change.reasons.get(member.member_id, "")
     gone = change_of(change.how, change.group, member, context, reason=reason)
     cause = change.cause or CAUSED_BY[change.how]
     return Trigger(cause, gone.member, reason, gone.session_timeout_ms, gone.rebalance_timeout_ms)

@@ -127,7 +127,7 @@ class ConsumerProgress:
             joined = next((change.member for change in changes if change.kind is ChangeKind.JOINED), NOBODY)
             record_upgrade(group, joined, note, context)
         if note.downgraded is not None:
-            self._end(group, RebalanceOutcome.INTERRUPTED, note, context)
+            self._end(group, RebalanceOutcome.INTERRUPTED, note, context, members=note.members + len(changes))
             record_downgrade(group, changes[0].member if changes else NOBODY, note, context)
             return
         if note.former_epoch >= 0:

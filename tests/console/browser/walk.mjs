@@ -16,6 +16,7 @@ const browser = await chromium.launch({
 });
 for (const screen of JSON.parse(readFileSync(plan, "utf8"))) {
   for (const scheme of ["light", "dark"]) for (const [size, [width, height, deviceScaleFactor]] of Object.entries(SIZES)) {
+    if (screen.only && screen.only !== size) continue;
     const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height }, deviceScaleFactor });
     const page = await context.newPage();
     const seen = { screen: screen.name, scheme, size, complaints: [], foreign: [] };

@@ -326,6 +326,16 @@ def test_a_downgrade_is_an_incident_and_the_classic_rebalance_names_who_went(
         event = rebalance.event(world.group(), RebalanceOutcome.RUNNING, world.core._context)
     assert (event.trigger.cause, event.trigger.member.member_id, event.members_before) == (cause, "A", 3)
     assert [(change.kind, change.member.member_id) for change in event.changes] == [(kind, "A")]
+    assert event.trigger.reason == ""  # it is that of the client
+
+
+def test_a_downgrade_ends_the_rebalance_that_runs() -> None:
+    world, _, _ = settled()
+    world.beat("B", 0, topics=["t"])
+    world.beat("B", -1)
+    world.beat("A", -1)
+    event = rebalances(world)[-1]
+    assert (event.type, event.outcome, event.members_after) == ("consumer", RebalanceOutcome.INTERRUPTED, 3)
 
 
 def test_a_refused_upgrade_is_an_incident_with_its_reason() -> None:
