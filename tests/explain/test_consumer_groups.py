@@ -207,6 +207,9 @@ def test_a_slow_rebalance_is_told_of_when_it_is_over() -> None:
         "Stable for 0 ms; the rebalance at 22:13 took 9 s, because slow-1 (pod-slow-1, librdkafka 2.16) took 9 s to "
         "give up its partitions"
     )
+    lines = page(play.story(), 5).split("\n")
+    assert "LATE-MEMBER" in lines[3] and "LAST-TO-JOIN" not in lines[3]
+    assert "slow-1 (+9 s)" in lines[5] and "3 of 6" in lines[5]
 
 
 def test_a_static_member_that_has_closed_is_named_until_it_is_back() -> None:
