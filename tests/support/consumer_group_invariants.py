@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from coordinator.core.consumer_group.group import ConsumerGroup
-from coordinator.core.consumer_group.held_heartbeat import has_step
 from coordinator.core.consumer_group.member import STABLE, UNREVOKED
 from coordinator.core.group.group import size_of
 
@@ -46,7 +45,7 @@ def check_consumer_group(group: ConsumerGroup) -> None:
     for member_id, held in group.held.items():
         assert held.is_waiting
         assert held.ticket.held is held
-        assert held.command.request.member_id == member_id
-        assert group.is_releasing or not has_step(group, member_id), "a member has a step to take, and hears nothing"
+        assert held.member_id == member_id
+        assert group.is_releasing or not held.has_step(), "a member has a step to take, and hears nothing"
     assert group.assignment_epoch <= group.epoch
     assert set(group.targets) <= set(group.members)

@@ -16,12 +16,14 @@ from coordinator.core.consumer_group.departure import depart
 from coordinator.core.consumer_group.downgrade import downgrade, embedded_assignment, is_downgraded_by
 from coordinator.core.consumer_group.errors import GroupError
 from coordinator.core.consumer_group.heartbeat import check_owner, check_size, follow, replace_static, subscribe
+from coordinator.core.consumer_group.held_classic_heartbeat import HeldClassicHeartbeat
 from coordinator.core.consumer_group.incidents import record_refusal
 from coordinator.core.consumer_group.member import UNRELEASED, UNREVOKED, ClassicProtocols, ConsumerMember
 from coordinator.core.consumer_group.upgrade import partitions_by_id
 from coordinator.core.events.model import LONGEST_REASON
 from coordinator.core.group.group import CONSUMER, size_of
 from coordinator.core.group.join import JoinGroup
+from coordinator.core.group.parked_heartbeat import Release, parked_ms
 from coordinator.core.group.protocols import protocols_of
 from coordinator.core.group.responses import join_error, sync_error
 from protocol.api_keys import ApiKey
@@ -172,6 +174,9 @@ class ClassicMembers:
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest, ticket: Ticket, context: Context) -> None:
         """Handle a Heartbeat. A valid one renews the session, also while the answer is REBALANCE_IN_PROGRESS."""
         error = ErrorCode.NONE
+        former = group.held.get(request.member_id)
+        if former is not None:
+            former.release(Release.OTHER_CONNECTION, context)
         try:
             member = _member_of(group, request.member_id, request.group_instance_id, request.generation_id)
             session = self._groups.renew(group, member.member_id, ticket, context)
@@ -179,10 +184,28 @@ class ClassicMembers:
             if _must_rejoin(group, member):
                 session.await_join(member, context)
                 error = ErrorCode.REBALANCE_IN_PROGRESS
+            elif ticket.may_be_held and group.last_append is None and member.classic is not None:
+                name, timeout_ms = ticket.client_software.name, member.classic.session_timeout_ms
+                for_ms = parked_ms(context.config, name, timeout_ms)
+                if for_ms:
+                    held = HeldClassicHeartbeat(self, group, request, ticket, context.now_ms)
+                    group.held[request.member_id] = ticket.held = held
+                    context.timers.hold(held, for_ms, context)
+                    return
         except GroupError as refusal:
             error = refusal.error
             _record(group, ApiKey.HEARTBEAT, refusal, request, ticket, context)
         self._groups.answer(group, ticket, _heartbeat_answer(error), _heartbeat_answer, context)
+
+    def has_news(self, group: ConsumerGroup, request: HeartbeatRequest) -> bool:
+        """Return whether a Heartbeat that is held would be answered with anything but NONE."""
+        try:
+            member = _member_of(group, request.member_id, request.group_instance_id, request.generation_id)
+        except GroupError:
+            return True
+        return _must_rejoin(group, member) or (
+            group.epoch > group.assignment_epoch and group.classic_count == len(group.members)
+        )
 
     def _assign_if_alone(self, group: ConsumerGroup, context: Context) -> None:
         """Compute the target if only members of the classic protocol are left. Kafka waits for the next join then."""

@@ -17,7 +17,7 @@ from coordinator.core.consumer_group.describe import describe_consumer_groups
 from coordinator.core.consumer_group.errors import GroupError
 from coordinator.core.consumer_group.group import ConsumerGroup
 from coordinator.core.consumer_group.heartbeat import beat, is_plain, refused, success
-from coordinator.core.consumer_group.held_heartbeat import HeldHeartbeat, hold_ms, next_interval_ms
+from coordinator.core.consumer_group.held_heartbeat import HeldConsumerHeartbeat, hold_ms, next_interval_ms
 from coordinator.core.consumer_group.incidents import record_load, record_refusal, record_refused_upgrade
 from coordinator.core.consumer_group.member import STATIC_LEAVE_EPOCH, UNREVOKED
 from coordinator.core.consumer_group.session import MemberSession, session_timeout_ms
@@ -96,7 +96,7 @@ class ConsumerGroups:
             session = self.renew(group, request.member_id, ticket, context)
             for_ms = hold_ms(group, request.member_id, ticket, context)
             if for_ms:
-                held = HeldHeartbeat(self, group, command, ticket, context.now_ms)
+                held = HeldConsumerHeartbeat(self, group, command, ticket, context.now_ms)
                 group.held[request.member_id] = ticket.held = held
                 context.timers.hold(held, for_ms, context)
                 return
@@ -140,7 +140,7 @@ class ConsumerGroups:
                 )
             context.reply(ticket, refused(refusal.error, refusal.message))
 
-    def handle_held(self, held: HeldHeartbeat, context: Context, error: ErrorCode | None) -> None:
+    def handle_held(self, held: HeldConsumerHeartbeat, context: Context, error: ErrorCode | None) -> None:
         """Handle a heartbeat that was held. It renews no session: it has done so on arrival."""
         if error is not None:
             context.reply(held.ticket, refused(error))

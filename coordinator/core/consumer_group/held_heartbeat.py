@@ -47,40 +47,56 @@ RELEASED_AT_ONCE: Final = 50
 class HeldHeartbeat(WaitingRequest):
     """One held heartbeat. A member has one at most."""
 
-    __slots__ = ("_groups", "command", "group", "since_ms")
+    __slots__ = ("group", "member_id", "since_ms")
+
+    def __init__(self, group: ConsumerGroup, member_id: str, ticket: Ticket, now_ms: int) -> None:
+        super().__init__(ticket)
+        self.group = group
+        self.member_id = member_id
+        self.since_ms = now_ms
+
+    def drop(self, why: Release, counters: Counters) -> bool:
+        if not self.leave():
+            return False
+        self.group.held.pop(self.member_id, None)
+        self.ticket.held = None
+        self.counts(counters)[why.value] += 1
+        return True
+
+    def counts(self, counters: Counters) -> dict[str, int]:
+        """Return the counts of such requests by why they ended."""
+        return counters.released_consumer_heartbeats
+
+    def expired(self, context: Context) -> None:
+        self.release(Release.TIME_OVER, context)
+
+    def has_step(self) -> bool:
+        """Return whether its member has a step to take, or is refused."""
+        raise NotImplementedError
+
+
+class HeldConsumerHeartbeat(HeldHeartbeat):
+    """One held ConsumerGroupHeartbeat."""
+
+    __slots__ = ("_groups", "command")
 
     def __init__(
-        self,
-        groups: ConsumerGroups,
-        group: ConsumerGroup,
-        command: ConsumerGroupHeartbeat,
-        ticket: Ticket,
-        now_ms: int,
+        self, groups: ConsumerGroups, group: ConsumerGroup, command: ConsumerGroupHeartbeat, ticket: Ticket, now_ms: int
     ) -> None:
-        super().__init__(ticket)
+        super().__init__(group, command.request.member_id, ticket, now_ms)
         self._groups = groups
-        self.group = group
         self.command = command
-        self.since_ms = now_ms
 
     def release(self, why: Release, context: Context, error: ErrorCode | None = None) -> None:
         if self.drop(why, context.counters):
-            session = self.group.sessions.get(self.command.request.member_id)
+            session = self.group.sessions.get(self.member_id)
             if session is not None and why in COUNTED:
                 is_early = context.now_ms - self.since_ms < EARLY_MS
                 session.unheld = session.unheld + 1 if is_early else 0
             self._groups.handle_held(self, context, error)
 
-    def drop(self, why: Release, counters: Counters) -> bool:
-        if not self.leave():
-            return False
-        self.group.held.pop(self.command.request.member_id, None)
-        self.ticket.held = None
-        counters.released_consumer_heartbeats[why.value] += 1
-        return True
-
-    def expired(self, context: Context) -> None:
-        self.release(Release.TIME_OVER, context)
+    def has_step(self) -> bool:
+        return has_step(self.group, self.member_id)
 
 
 def hold_ms(group: ConsumerGroup, member_id: str, ticket: Ticket, context: Context) -> int:
@@ -140,8 +156,8 @@ def release_changed(group: ConsumerGroup, context: Context) -> Steps:
     yield None
     group.is_releasing = False
     released = 0
-    for member_id, held in list(group.held.items()):
-        if has_step(group, member_id):
+    for held in list(group.held.values()):
+        if held.is_waiting and held.has_step():
             held.release(Release.REBALANCE, context)
             released += 1
             if released % RELEASED_AT_ONCE == 0:

@@ -119,6 +119,18 @@ class HeldSync(ParkedRequest):
         return counters.released_syncs
 
 
+def parked_ms(config: Config, software_name: str, session_timeout_ms: int) -> int:
+    """Return for how long a Heartbeat of a client may be parked; 0: not at all."""
+    asked_ms = config.group_heartbeat_park_ms
+    if software_name in COUNTS_FROM_ANSWER:
+        asked_ms = min(2 * asked_ms, LONGEST_MS)
+    allowed_ms = session_timeout_ms // SESSION_PARTS
+    if INTERVAL_MS <= allowed_ms < asked_ms:  # then just below a multiple of the interval, as the default is
+        asked_ms = allowed_ms // INTERVAL_MS * INTERVAL_MS - STEP_MS
+    for_ms = max(min(asked_ms, allowed_ms) // STEP_MS * STEP_MS, 0)
+    return min(for_ms, WITHIN_INTERVAL_MS) if software_name in WAITS_BUSILY else for_ms
+
+
 class ParkedHeartbeats:
     """All requests of a node that wait in Stable groups, by how long they wait. Counted as a purgatory."""
 
@@ -156,15 +168,7 @@ class ParkedHeartbeats:
 
     def _time_of(self, member: Member) -> int:
         """Return for how long requests of a member wait; 0: none does."""
-        asked_ms = self._config.group_heartbeat_park_ms
-        software_name = member.client_software.name
-        if software_name in COUNTS_FROM_ANSWER:
-            asked_ms = min(2 * asked_ms, LONGEST_MS)
-        allowed_ms = member.session_timeout_ms // SESSION_PARTS
-        if INTERVAL_MS <= allowed_ms < asked_ms:  # then just below a multiple of the interval, as the default is
-            asked_ms = allowed_ms // INTERVAL_MS * INTERVAL_MS - STEP_MS
-        for_ms = max(min(asked_ms, allowed_ms) // STEP_MS * STEP_MS, 0)
-        return min(for_ms, WITHIN_INTERVAL_MS) if software_name in WAITS_BUSILY else for_ms
+        return parked_ms(self._config, member.client_software.name, member.session_timeout_ms)
 
     def _add(self, parked: ParkedRequest, member: Member, for_ms: int, now_ms: int) -> None:
         member.parked = parked
