@@ -54,9 +54,9 @@ bench: setup ## beside Kafka, kfake, a mock and echoes, in one run (ten minutes;
 	$(PY) bench/security.py --quick --without-kafka --json bench/build/security-quick.json --markdown bench/build/security-quick.md
 
 # Each writes its tables to bench/build/NAME.md and its figures to NAME.json; ARGS=--quick shows that it runs.
-MORE_BENCHES := storms idle startup growth stalls purgatory neighbours console observe observed_history shared_store fail_over rolling_restart security
+MORE_BENCHES := storms idle startup growth stalls purgatory neighbours console observe observed_history shared_store fail_over rolling_restart security consumer_heartbeats
 .PHONY: bench-more $(MORE_BENCHES:%=bench-%)
-bench-more: $(MORE_BENCHES:%=bench-%) ## bench-storms, -idle, -startup, -growth, -stalls, -purgatory, -neighbours, -console, -observe, -observed_history, -shared_store, -fail_over, -rolling_restart, -security: all (an hour)
+bench-more: $(MORE_BENCHES:%=bench-%) ## bench-storms, -idle, -startup, -growth, -stalls, -purgatory, -neighbours, -console, -observe, -observed_history, -shared_store, -fail_over, -rolling_restart, -security, -consumer_heartbeats: all (an hour)
 
 $(MORE_BENCHES:%=bench-%): setup
 	$(PY) bench/$(@:bench-%=%).py --markdown bench/build/$(@:bench-%=%).md $(ARGS)

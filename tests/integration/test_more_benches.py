@@ -73,6 +73,13 @@ def test_two_members_of_a_real_client_tell_when_they_had_their_partitions(tmp_pa
 
 
 @pytest.mark.integration
+def test_heartbeats_of_a_consumer_group_are_measured(tmp_path: Path) -> None:
+    raw = run_bench("consumer_heartbeats", tmp_path, "--without-kafka", "--compiled-python", "")
+    ((us,),) = raw["us"].values()
+    assert us > 0
+
+
+@pytest.mark.integration
 def test_a_shared_store_is_measured_beside_files(tmp_path: Path) -> None:
     require_tool("cc", "gcc")
     programs()
