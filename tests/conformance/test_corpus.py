@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.corpus import RECORDED, RECORDED_CONSUMER, recordings, replay_all
+from tests.conformance.corpus import RECORDED, RECORDED_CONSUMER, RECORDED_MIXED, recordings, replay_all
 from tests.conformance.lockstep import OUR_OVERRIDES, TOPICS
 from tests.support.daemon import Daemon
 
 pytestmark = pytest.mark.integration
 
 
-@pytest.mark.parametrize(("file", "at_least"), [(RECORDED, 300), (RECORDED_CONSUMER, 150)])
+@pytest.mark.parametrize(("file", "at_least"), [(RECORDED, 300), (RECORDED_CONSUMER, 150), (RECORDED_MIXED, 100)])
 async def test_every_recorded_script_gets_kafkas_answers(tmp_path: Path, file: Path, at_least: int) -> None:
     recorded = recordings(file)
     assert len(recorded) >= at_least

@@ -56,7 +56,7 @@ BAD_FRAMES = {
     "a negative version": framed(bytes.fromhex("000cffff00000001" + CLIENT)),
     "a Produce version that is advertised but not served": framed(bytes.fromhex("0000000200000001" + CLIENT)),
     "an API that only brokers use": framed(bytes.fromhex("001b000100000001" + CLIENT + "00" * 8)),
-    "telemetry, which is not offered": framed(bytes.fromhex("0047000000000001" + CLIENT + "00" * 20)),
+    "a request of share groups, which are not served": framed(bytes.fromhex("004c000100000001" + CLIENT + "00" * 20)),
     "an array that promises two billion elements": framed(
         bytes.fromhex("000b000200000001" + CLIENT + "00016700002710000493e000000008636f6e73756d65727fffffff")
     ),
