@@ -47,15 +47,15 @@ LONGEST_LINE: Final = 200
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--schedules", metavar="N", type=_positive, default=50, help="how many schedules; default: 50")
+    add("--schedules", metavar="N", type=positive, default=50, help="how many schedules; default: 50")
     add("--seed", metavar="N", type=int, default=1, help="from which they are generated; default: 1")
     add("--replay", metavar="FILE", type=Path, help="play the schedule of this file, and no other")
-    add("--copies", metavar="N", type=_copies, default=2, help=f"of the application, at most {MOST_COPIES}; default: 2")
-    add("--partitions", metavar="N", type=_positive, default=4, help="of the topic; default: 4")
+    add("--copies", metavar="N", type=copies, default=2, help=f"of the application, at most {MOST_COPIES}; default: 2")
+    add("--partitions", metavar="N", type=positive, default=4, help="of the topic; default: 4")
     add(
         "--parallel",
         metavar="N",
-        type=_positive,
+        type=positive,
         default=0,
         help="schedules at a time; default: 3 for each processor",
     )
@@ -106,14 +106,14 @@ def run(arguments: argparse.Namespace) -> int:
     return FAILED if report.failures else 0
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
     if not text.isdecimal() or (number := int(text)) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 upwards")
     return number
 
 
-def _copies(text: str) -> int:
-    number = _positive(text)
+def copies(text: str) -> int:
+    number = positive(text)
     if number > MOST_COPIES:
         raise argparse.ArgumentTypeError(f"{MOST_COPIES} copies at most, not {number}")
     return number

@@ -24,6 +24,8 @@ VARIABLES: Final = {
     "session_timeout_ms": "KAFKA_SESSION_TIMEOUT_MS",
     "heartbeat_interval_ms": "KAFKA_HEARTBEAT_INTERVAL_MS",
 }
+PROTOCOL_VARIABLES: Final = {"group_protocol": "KAFKA_GROUP_PROTOCOL"}  # in a rehearsal of a migration only
+_ALL_VARIABLES: Final = VARIABLES | PROTOCOL_VARIABLES
 
 
 def kill_all() -> None:
@@ -39,7 +41,7 @@ class Copy:
         self.number = number
         self.client_id = facts["client_id"]
         self._command = [_filled(word, facts) for word in command]
-        self._environment = {**os.environ, **{variable: facts[name] for name, variable in VARIABLES.items()}}
+        self._environment = {**os.environ, **{_ALL_VARIABLES[name]: value for name, value in facts.items()}}
         self._log_file = directory / f"{self.client_id}.log"
         self._process: asyncio.subprocess.Process | None = None
         self.is_wanted = False  # its end is not one that the schedule asked for
@@ -102,6 +104,14 @@ class Copy:
             file.seek(max(0, size - QUOTED_BYTES))
             return "\n".join(file.read().decode(errors="replace").splitlines()[-lines:])
         return ""
+
+    def printed(self, start: int, most_bytes: int) -> tuple[str, int]:
+        """Return the text that it printed behind the byte `start`, and where that ends."""
+        with contextlib.suppress(OSError), self._log_file.open("rb") as file:
+            file.seek(start)
+            data = file.read(most_bytes)
+            return data.decode(errors="replace"), start + len(data)
+        return "", start
 
 
 _COPIES: Final[weakref.WeakSet[Copy]] = weakref.WeakSet()

@@ -17,6 +17,7 @@ from coordinator.testing.host import ServerHost
 from coordinator.testing.verbs import Verbs
 from coordinator.torture.abandoned import AbandonedMembers
 from coordinator.torture.copies import Copy
+from coordinator.torture.input import TOPIC, InputRecords
 from coordinator.torture.judge import failures_seen, judge_output
 from coordinator.torture.schedule import Schedule, Step
 from coordinator.torture.take import SERVER_STEPS, TortureTarget, take
@@ -26,11 +27,9 @@ from coordinator.torture.watch import Watch
 if TYPE_CHECKING:
     from coordinator.config.config import Config
 
-TOPIC: Final = "torture-input"
 OUTPUT: Final = "torture-output"
 GROUP: Final = "torture"
 LOOK_S: Final = 0.02
-TRICKLE_S: Final = 0.1  # between records that arrive during the steps
 QUIET_S: Final = 0.5  # without a rebalance, before the first step and at the end
 FAULTS_MET_S: Final = 3.0  # after the last step, until its faults are given up
 LOOPS: Final = 8  # rebalances after the last step that are too many
@@ -74,8 +73,7 @@ class Play:
         self._copies: dict[int, Copy] = {}
         self._watch: Watch
         self._abandoned: AbandonedMembers
-        self._ends = dict.fromkeys(((TOPIC, number) for number in range(plan.partitions)), 0)
-        self._produced = 0
+        self._input = InputRecords(self._verbs, plan.partitions)
         clients = tuple(f"copy-{number}" for number in range(1, plan.copies + 1))
         self._target = TortureTarget(self._verbs, GROUP, clients)
 
@@ -88,7 +86,7 @@ class Play:
             self._watch = Watch(self._host.runtime, GROUP)
             self._abandoned = AbandonedMembers(self._host.runtime, GROUP)
             await self._verbs.create_topics({TOPIC: self._plan.partitions, OUTPUT: 1})
-            await self._produce(self._plan.records)
+            await self._input.produce(self._plan.records)
             await self._start_copies()
             try:
                 await self._begin()
@@ -98,7 +96,7 @@ class Play:
                 verdict.failures.append(Failure(FailureKind.STUCK, sentence))
             else:
                 await self._take_steps()
-                await self._produce(5)
+                await self._input.produce(5)
                 verdict = await self._settle()
                 await self._judge(verdict)
             verdict.took_s = round(time.monotonic() - started_s, 3)
@@ -158,20 +156,15 @@ class Play:
                         f"; copy {number} was one, and its last heartbeat came {time.monotonic() - heard_s:.1f} s ago"
                     )
             return sentence
-        return f"only {self._watch.total_committed()} of {sum(self._ends.values())} records were committed"
+        return f"only {self._watch.total_committed()} of {self._input.total} records were committed"
 
     async def _take_steps(self) -> None:
         self._watch.begin()
-        trickle = asyncio.create_task(self._trickle())
-        try:
+        async with self._input.trickling():
             for step in self._schedule.steps:
                 await asyncio.sleep(step.after_ms / 1000)
                 await self._take(step)
             await self._watch_on()
-        finally:
-            trickle.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await trickle
 
     async def _take(self, step: Step) -> None:
         if step.do not in SERVER_STEPS:
@@ -190,11 +183,6 @@ class Play:
                 break
             await asyncio.sleep(LOOK_S)
         await asyncio.sleep(self._plan.watch_s)
-
-    async def _trickle(self) -> None:
-        while True:
-            await asyncio.sleep(TRICKLE_S)
-            await self._produce(1)
 
     async def _settle(self) -> ScheduleVerdict:
         """Wait until all is committed and the group is quiet, or until patience ends."""
@@ -239,7 +227,7 @@ class Play:
         return verdict
 
     async def _stuck(self, still_s: float) -> str:
-        left = sum(self._ends.values()) - self._watch.total_committed()
+        left = self._input.total - self._watch.total_committed()
         if not left:
             for number in self._strays():
                 return f"copy {number} runs, and is no member of the group any more since {still_s:.1f} s"
@@ -252,21 +240,13 @@ class Play:
         return f"nothing committed for {still_s:.1f} s, and {left} records wait; the group is gone"
 
     async def _judge(self, verdict: ScheduleVerdict) -> None:
-        verdict.records = sum(self._ends.values())
+        verdict.records = self._input.total
         verdict.sent_twice = self._watch.sent_twice()
         verdict.failures += failures_seen(self._watch, self._abandoned, self._schedule)
         if self._plan.has_output:
-            await judge_output(self._host, OUTPUT, self._ends, self._watch, verdict)
+            await judge_output(self._host, OUTPUT, self._input.ends, self._watch, verdict)
 
     # -- helpers -------------------------------------------------------------------------------------------------
-
-    async def _produce(self, count: int) -> None:
-        for topic, partition in self._ends:
-            with contextlib.suppress(CoordinatorTestingError):  # while the server is down
-                values = [str(self._produced + number) for number in range(count)]
-                self._produced += count  # also if it fails: no number is given twice
-                await self._verbs.produce(topic, values, partition=partition)
-                self._ends[topic, partition] += count
 
     def _is_stable(self) -> bool:
         group = self._host.runtime.core.groups.get(GROUP)
@@ -296,7 +276,7 @@ class Play:
         ]
 
     def _all_committed(self) -> bool:
-        return all(self._watch.committed.get(partition, 0) >= end for partition, end in self._ends.items())
+        return all(self._watch.committed.get(partition, 0) >= end for partition, end in self._input.ends.items())
 
     async def _kill_copy(self, step: Step) -> None:
         await self._copies[step.copy or 1].kill()
@@ -314,7 +294,7 @@ class Play:
         copy.signal(signal.SIGCONT)
 
     async def _produce_more(self, step: Step) -> None:
-        await self._produce(5)
+        await self._input.produce(5)
 
 
 _OF_A_COPY: Final[dict[str, Callable[[Play, Step], Awaitable[Any]]]] = {

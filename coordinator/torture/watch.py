@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.server.session_wrapper import SessionWrapper
 from protocol.api_keys import ApiKey
@@ -41,6 +41,15 @@ class Commit:
     is_owner: bool  # no other member had the partition in that generation
 
 
+class SentRecords(NamedTuple):
+    """Records of one partition that a client was sent in one answer."""
+
+    first: int  # offset
+    last: int
+    client: str
+    at_s: float  # monotonic clock
+
+
 class Watch:
     """The notes on one group of one server."""
 
@@ -49,7 +58,7 @@ class Watch:
         self._group = group
         self.commits: list[Commit] = []
         self.committed: dict[TopicPartition, int] = {}
-        self.sent: dict[TopicPartition, list[tuple[int, int, str]]] = defaultdict(list)  # first, last offset; client
+        self.sent: dict[TopicPartition, list[SentRecords]] = defaultdict(list)
         self.heartbeats_s: dict[str, float] = {}  # when the last one of a client came; monotonic clock
         self.floor: dict[TopicPartition, int] = {}  # the committed offsets before the first step
         self.read_again: list[tuple[str, TopicPartition, int]] = []  # client, partition, offset below its floor
@@ -71,7 +80,7 @@ class Watch:
             return
         note = self._commit_answered if ticket.api_key == ApiKey.OFFSET_COMMIT else self._fetch_answered
         if ticket.api_key != ApiKey.OFFSET_COMMIT or request.group_id == self._group:
-            ticket.session = _Noting(ticket.session, note, request, ticket.client_id)
+            ticket.session = NotingSession(ticket.session, note, request, ticket.client_id)
         handle(node, request, ticket, now_ms)
 
     def begin(self) -> None:
@@ -100,7 +109,7 @@ class Watch:
         count = 0
         for intervals in self.sent.values():
             end = -1
-            for first, last, _ in sorted(intervals):
+            for first, last, *_ in sorted(intervals):
                 count += max(0, min(last, end) - first + 1)
                 end = max(end, last)
         return count
@@ -110,7 +119,7 @@ class Watch:
         missed = {}
         for partition, end in up_to.items():
             got = bytearray(end)
-            for first, last, _ in self.sent[partition]:
+            for first, last, *_ in self.sent[partition]:
                 for offset in range(first, min(last + 1, end)):
                     got[offset] = 1
             if lost := [offset for offset, was_sent in enumerate(got) if not was_sent]:
@@ -124,7 +133,7 @@ class Watch:
             for each, outcome in zip(asked.partitions, answered.partitions, strict=False):
                 if outcome.error_code:
                     continue
-                partition = (self._name(asked), each.partition_index)
+                partition = (self.name_of(asked), each.partition_index)
                 before = self.committed.get(partition, -1)
                 self.commits.append(
                     Commit(
@@ -155,12 +164,12 @@ class Watch:
 
     def _fetch_answered(self, request: Any, response: Any, client: str) -> None:
         asked = {
-            (self._name(topic), each.partition): each.fetch_offset
+            (self.name_of(topic), each.partition): each.fetch_offset
             for topic in request.topics
             for each in topic.partitions
         }
         for topic in response.responses:
-            name = self._name(topic)
+            name = self.name_of(topic)
             for each in topic.partitions:
                 if each.records and not each.error_code:
                     data = bytes(each.records)
@@ -169,11 +178,12 @@ class Watch:
                         partition = (name, each.partition_index)
                         first = max(headers[0].base_offset, asked.get(partition, 0))  # a batch may begin before it
                         last = headers[-1].base_offset + headers[-1].last_offset_delta
-                        self.sent[partition].append((first, last, client))
+                        self.sent[partition].append(SentRecords(first, last, client, time.monotonic()))
                         if first < self.floor.get(partition, 0):
                             self.read_again.append((client, partition, first))
 
-    def _name(self, topic: Any) -> str:
+    def name_of(self, topic: Any) -> str:
+        """Return the name of a topic of a request, which may have its id alone."""
         name = getattr(topic, "name", "") or getattr(topic, "topic", "")
         if name:
             return str(name)
@@ -190,7 +200,7 @@ def _partitions(assignment: bytes) -> frozenset[TopicPartition]:
     return frozenset((each.topic, index) for each in topics for index in each.partitions)
 
 
-class _Noting(SessionWrapper):
+class NotingSession(SessionWrapper):
     """The connection of a ticket, which notes the answer."""
 
     __slots__ = ("_client", "_note", "_request")

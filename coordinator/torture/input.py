@@ -1,0 +1,56 @@
+"""The numbered records that an application consumes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Final
+
+from coordinator.testing.errors import CoordinatorTestingError
+
+if TYPE_CHECKING:
+    from coordinator.testing.verbs import Verbs
+    from coordinator.torture.watch import TopicPartition
+
+TOPIC: Final = "torture-input"
+TRICKLE_S: Final = 0.1  # between records that arrive all the time
+
+
+class InputRecords:
+    """The records that were given to the topic, partition by partition. No value is given twice."""
+
+    def __init__(self, verbs: Verbs, partitions: int) -> None:
+        self._verbs = verbs
+        self._produced = 0
+        self.ends: dict[TopicPartition, int] = dict.fromkeys(((TOPIC, number) for number in range(partitions)), 0)
+
+    @property
+    def total(self) -> int:
+        """The number of records."""
+        return sum(self.ends.values())
+
+    async def produce(self, count: int) -> None:
+        """Append records to each partition."""
+        for topic, partition in self.ends:
+            with contextlib.suppress(CoordinatorTestingError):  # while the server is down
+                values = [str(self._produced + number) for number in range(count)]
+                self._produced += count  # also if it fails: no number is given twice
+                await self._verbs.produce(topic, values, partition=partition)
+                self.ends[topic, partition] += count
+
+    @contextlib.asynccontextmanager
+    async def trickling(self) -> AsyncIterator[None]:
+        """Append a record to each partition again and again."""
+        trickle = asyncio.create_task(self._trickle())
+        try:
+            yield
+        finally:
+            trickle.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await trickle
+
+    async def _trickle(self) -> None:
+        while True:
+            await asyncio.sleep(TRICKLE_S)
+            await self.produce(1)
