@@ -40,6 +40,7 @@ LONGEST_FIRST = (
     "storage/log/test_swap_world.py",
     "observe/test_observer.py",
     "torture/test_torture.py",
+    "rehearse/test_rehearse.py",
     "spark/test_spark_source.py",
     "cluster/test_away.py",
     "docs/test_readme.py",
