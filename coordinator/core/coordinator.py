@@ -30,7 +30,7 @@ from coordinator.core.consumer_group.group import ConsumerGroupState
 from coordinator.core.consumer_group.groups import ConsumerGroupHeartbeat, ConsumerGroups
 from coordinator.core.consumer_group.heartbeat import refused as heartbeat_refused
 from coordinator.core.consumer_group.live_state import live_state as live_consumer_state
-from coordinator.core.consumer_group.live_state import member_owners
+from coordinator.core.consumer_group.owners import member_owners
 from coordinator.core.consumer_group.topics import NO_TOPICS
 from coordinator.core.context import Context, InvariantError
 from coordinator.core.effects import Effects, Producer, Ticket

@@ -1,4 +1,4 @@
-"""Rules about KIP-848 groups: members that do not follow their assignment, static ones that are away, and topics.
+"""Rules about KIP-848 groups: members that do not follow their assignment, and static ones that are away.
 
 No member of such a group stops for a rebalance. What hurts is one member: until it gives up a partition, another one
 waits for it. The log of an observed cluster tells of these members too, but not how long they have been silent.
@@ -10,7 +10,6 @@ from typing import Final
 
 from coordinator.core.events.model import (
     BECAUSE,
-    NOBODY,
     LiveGroup,
     LiveMember,
     Rebalance,
@@ -29,7 +28,6 @@ from coordinator.explain.words import and_more, clock_time, count, since, times
 CONSUMER: Final = "consumer"
 SILENT_MS: Final = 15_000  # the longest interval of heartbeats that a coordinator can ask for
 FAR_BEHIND: Final = 2  # epochs
-SETTLED_MS: Final = 5_000  # topics may be created, or a regular expression resolved, in a moment
 
 
 def slow_revocation(story: Story) -> GroupVerdict | None:
@@ -243,28 +241,6 @@ def past_slow_member(story: Story) -> GroupVerdict | None:
             since_ms=event.at_ms,
         )
     return None
-
-
-def nothing_to_read(story: Story) -> GroupVerdict | None:
-    """Recognise subscriptions that match no topic."""
-    state = story.state
-    if state is None or not state.unmatched or not state.members or state.rebalance is not None:
-        return None
-    if state.since_ms >= 0 and story.at_ms - state.since_ms < SETTLED_MS:
-        return None
-    what = and_more(", ".join(state.unmatched[:3]), len(state.unmatched) - 3)
-    some = "there is nothing to read" if state.partitions == 0 else "a part of its subscriptions has nothing to read"
-    readers = [each for each in state.members if set(each.topics) & set(state.unmatched)]
-    return GroupVerdict(
-        code=Finding.NO_TOPICS,
-        sentence=f"Stable for {stable_for(story)}, but {some}: no topic matches {what}",
-        advice=(
-            "Create the topic, or correct the name or the pattern in the client. A regular expression has to match the "
-            "whole name (RE2). Members hear of a new topic by their next heartbeat."
-        ),
-        culprit=readers[0].member if readers else NOBODY,
-        since_ms=state.since_ms,
-    )
 
 
 # -- parts of sentences ------------------------------------------------------------------------------------------

@@ -185,6 +185,28 @@ def idle_members(story: Story) -> GroupVerdict | None:
     )
 
 
+def nothing_to_read(story: Story) -> GroupVerdict | None:
+    """Recognise subscriptions that match no topic."""
+    state = story.state
+    if state is None or not state.unmatched or not state.members or state.rebalance is not None:
+        return None
+    if state.since_ms >= 0 and story.at_ms - state.since_ms < SETTLED_MS:
+        return None
+    what = and_more(", ".join(state.unmatched[:3]), len(state.unmatched) - 3)
+    some = "there is nothing to read" if state.partitions == 0 else "a part of its subscriptions has nothing to read"
+    readers = [each for each in state.members if set(each.topics) & set(state.unmatched)]
+    return GroupVerdict(
+        code=Finding.NO_TOPICS,
+        sentence=f"Stable for {stable_for(story)}, but {some}: no topic matches {what}",
+        advice=(
+            "Create the topic, or correct the name or the pattern in the client. A regular expression has to match the "
+            "whole name (RE2). Members hear of a new topic by their next heartbeat."
+        ),
+        culprit=readers[0].member if readers else NOBODY,
+        since_ms=state.since_ms,
+    )
+
+
 def empty(story: Story) -> GroupVerdict | None:
     state = story.state
     if state is None or state.member_count or state.rebalance is not None:

@@ -46,7 +46,7 @@ RULES: Final = (
     Rule(2, refusals.group_full),
     Rule(2, refusals.unknown_member_loop),
     Rule(2, waiting.silent_member),
-    Rule(2, consumer_groups.nothing_to_read),
+    Rule(2, past.nothing_to_read),
     Rule(3, loops.rolling_deploy),
     Rule(3, waiting.initial_delay),
     Rule(3, consumer_groups.static_away),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from coordinator.core.consumer_group.clients import client_of, key_of
+from coordinator.core.consumer_group.clients import client_of
 from coordinator.core.consumer_group.moves import owned_by
 from coordinator.core.consumer_group.notes import partitions_of
-from coordinator.core.consumer_group.progress import MOST_OWNERS, partitions_by_hex
 from coordinator.core.consumer_group.session import timeout_of
 from coordinator.core.consumer_group.waits import waiting_members
 from coordinator.core.events.model import (
@@ -19,9 +18,7 @@ from coordinator.core.events.model import (
     RebalanceOutcome,
     shortened,
 )
-from coordinator.core.events.owners import MemberOwns, OwnersAnswer
 from coordinator.core.group.group import CONSUMER
-from coordinator.core.group.owner_records import MOST_HOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from coordinator.core.consumer_group.member import ConsumerMember
     from coordinator.core.consumer_group.topics import TopicsImage
     from coordinator.core.context import Context
-    from coordinator.core.events.owners import GenerationOwners
 
 RANGES_SHOWN: Final = 20  # of the partitions of one topic
 PARTITIONS_READ: Final = 10_000  # of the assignments of all members that are shown
@@ -169,52 +165,3 @@ def ranges(numbers: Sequence[int]) -> str:
             found.append([number, number])
     shown = [str(first) if first == last else f"{first}-{last}" for first, last in found[:RANGES_SHOWN]]
     return ", ".join(shown) + (f" and {len(found) - RANGES_SHOWN} more" if len(found) > RANGES_SHOWN else "")
-
-
-# -- the ribbon --------------------------------------------------------------------------------------------------
-
-
-def member_owners(
-    group_id: str,
-    group: ConsumerGroup | None,
-    generations: list[GenerationOwners],
-    topics: TopicsImage,
-    context: Context,
-) -> OwnersAnswer:
-    """Return who owned which partitions: the changes of members, behind the generations of a classic time before.
-
-    Of a group that has not changed since it was loaded, what members have now is all that is known.
-    """
-    log = context.recorder.member_owners
-    short = shortened(group_id)
-    clients = dict(log.clients(short))
-    changes = [(change.at_ms, change.key, change.partitions) for change in log.of(short)]
-    since_ms = log.known_from_ms(short)
-    if not changes and group is not None and len(group.members) <= MOST_OWNERS:
-        since_ms = max(group.shard.loaded_at_ms, group.state_timestamp_ms)
-        for member in group.members.values():
-            clients[key_of(member)] = client_of(group, member)
-            changes.append((since_ms, key_of(member), partitions_by_hex(member)))
-    names: dict[str, str] = {}
-    left = MOST_HOLDERS
-    owns = []
-    for at_ms, key, partitions in reversed(changes):
-        left -= 1 + len(partitions)
-        if left < 0:
-            since_ms = at_ms
-            break
-        for topic_id in partitions:
-            if topic_id not in names and (topic := topics.by_id(bytes.fromhex(topic_id))) is not None:
-                names[topic_id] = topic.name
-        client = clients.get(key)
-        owns.append(
-            MemberOwns(
-                at_ms,
-                key,
-                client.client_id if client is not None else "",
-                client.host if client is not None else "",
-                {names[topic_id]: list(some) for topic_id, some in partitions.items() if topic_id in names},
-            )
-        )
-    owns.reverse()
-    return OwnersAnswer(at_ms=context.wall_ms, generations=generations, changes=owns, changes_from_ms=since_ms)

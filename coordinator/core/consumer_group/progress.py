@@ -18,7 +18,8 @@ from coordinator.core.consumer_group.incidents import (
     record_upgrade,
 )
 from coordinator.core.consumer_group.member import STABLE, UNREVOKED
-from coordinator.core.consumer_group.moves import PartitionMoves, owned_by
+from coordinator.core.consumer_group.moves import PartitionMoves
+from coordinator.core.consumer_group.owners import note_owners
 from coordinator.core.consumer_group.session import MemberTimer
 from coordinator.core.events.model import (
     GONE,
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     from coordinator.core.consumer_group.notes import MemberStep, Note
     from coordinator.core.context import Context
 
-# Members of a group; of a larger one no owners are kept for the ribbon. Not Final, because tests change it and mypyc
-# inlines Final constants.
-MOST_OWNERS = 2_000
 OUTCOMES: Final = {"Stable": RebalanceOutcome.STABLE, "Empty": RebalanceOutcome.EMPTY}
 CAUSED_BY: Final = {
     ChangeKind.JOINED: Cause.MEMBER_JOINED,
@@ -119,7 +117,7 @@ class ConsumerProgress:
     def take(self, note: Note, group: ConsumerGroup, context: Context) -> None:
         """Take the note of an event whose records are durable."""
         changes = self._changes(note, group, context)
-        _note_owners(note, group, context)
+        note_owners(note, group, context)
         for _, after in note.steps:
             if after is not None and (session := group.sessions.get(after.member_id)) is not None:
                 session.stepped_ms = note.now_ms
@@ -293,32 +291,3 @@ def _at(change: Change, after_ms: int) -> Change:
     return Change(
         change.kind, change.member, after_ms, change.reason, change.session_timeout_ms, change.rebalance_timeout_ms
     )
-
-
-# -- the ribbon --------------------------------------------------------------------------------------------------
-
-
-def _note_owners(note: Note, group: ConsumerGroup, context: Context) -> None:
-    """Note who owns what from now on, for the console's ribbon."""
-    log = context.recorder.member_owners
-    group_id = shortened(group.group_id)
-    if note.members > MOST_OWNERS:
-        log.forget(group_id)
-        return
-    steps = [step for step in note.steps if not step.is_same_owner]
-    if steps and note.upgraded is None and log.known_from_ms(group_id) < 0:
-        # The first event since the group was loaded: others own what they have, the touched ones what they had.
-        members = {**group.members, **{before.member_id: before for before, _ in note.steps if before is not None}}
-        new = {after.member_id for before, after in note.steps if before is None and after is not None}
-        for each in members.values():
-            if each.member_id not in new:
-                log.own(group_id, note.wall_ms, client_of(group, each), partitions_by_hex(each))
-    for before, after in sorted(steps, key=lambda step: step.after is not None):  # who gives up comes first
-        member = after if after is not None else before
-        if member is not None:
-            log.own(group_id, note.wall_ms, client_of(group, member), partitions_by_hex(after))
-
-
-def partitions_by_hex(member: ConsumerMember | None) -> dict[str, tuple[int, ...]]:
-    """Return the partitions that a member owns, by the hexadecimal id of their topic."""
-    return {topic_id.hex(): partitions for topic_id, partitions in owned_by(member).items()}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from coordinator.config.config import Config
-from coordinator.core.consumer_group import progress
+from coordinator.core.consumer_group import owners as owners_of_members
 from coordinator.core.consumer_group.group import ConsumerGroupState
 from coordinator.core.effects import ClientSoftware
 from coordinator.core.events.model import Cause, ChangeKind, Incident, IncidentKind, Rebalance, RebalanceOutcome, Wait
@@ -419,7 +419,7 @@ def test_an_upgraded_group_has_the_owners_of_its_classic_time_too() -> None:
 
 
 def test_owners_of_a_group_with_very_many_members_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "MOST_OWNERS", 2)
+    monkeypatch.setattr(owners_of_members, "MOST_OWNERS", 2)
     world = pair(world_of())
     assert owners(world)
     world.beat("C", 0, topics=["t"])
