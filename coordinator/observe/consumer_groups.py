@@ -322,6 +322,7 @@ class ObservedConsumerGroup:
             shares=[] if outcome is RebalanceOutcome.RUNNING else found.shares,
             last_to_revoke=running.last_to_revoke,
             last_revoke_ms=running.last_revoke_ms,
+            type=CONSUMER,
         )
 
     @property

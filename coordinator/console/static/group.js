@@ -275,7 +275,7 @@ export function groupPage(root, context, first) {
       },
       { label: "Evictions", num: true, cell: (m) => number(fact(m).evictions) },
       { label: "Partitions", num: true, cell: (m) => number(m.partitions) },
-      ...(state.type === "consumer" ? EPOCH_COLUMNS : []),
+      ...(isKnown(state.assignment_epoch) ? EPOCH_COLUMNS : []),
       { label: "Last heartbeat", cell: silence },
       context.cluster?.can_kick && !view.is_past && { label: "Action", cell: (m) => kick(m.member) },
     ].filter(Boolean);
