@@ -31,12 +31,13 @@ from coordinator.history.layout import (
     TEMPORARY,
     all_files,
     commits_path,
+    consumers_path,
     day_of,
     groups_path,
     temporary_files,
     transactions_path,
 )
-from coordinator.history.rows import RowBlock, joined, read_blocks
+from coordinator.history.rows import RowBlock, Rows, joined, read_blocks
 from coordinator.history.segments import partitions_in, segment_bases
 from coordinator.history.source import HistorySource
 from coordinator.storage.file_names import LOCK_NAME, offsets_log_dir
@@ -52,6 +53,7 @@ _NUMBERS: Final = {
     "committed_ms": "DELTA_BINARY_PACKED",
     "since_ms": "DELTA_BINARY_PACKED",
     "at_ms": "DELTA_BINARY_PACKED",
+    "batch_offset": "DELTA_BINARY_PACKED",
     "committed_offset": "PLAIN",
 }
 
@@ -224,7 +226,7 @@ def extract_segment(
     directory = offsets_log_dir(source.data_dir, task.partition)
     blocks = list(read_blocks(directory, task.partition, task.start, task.end, skip_corrupt=skip_corrupt))
     rows = joined(block.rows for block in blocks)
-    files = dict(_files_of(source.history_dir, task, rows.commits, rows.groups, rows.transactions))
+    files = dict(_files_of(source.history_dir, task, rows))
     written = 0
     for path, table in files.items():
         data = parquet_bytes(table)
@@ -238,7 +240,7 @@ def extract_segment(
     return Extracted(
         task,
         rows.commits.num_rows,
-        rows.groups.num_rows,
+        rows.groups.num_rows + rows.consumers.num_rows,
         len(files),
         sum(block.size_bytes for block in blocks),
         written,
@@ -274,15 +276,15 @@ def advance(marks: Marks, extracted: Extracted) -> Marks:
     return marks.with_mark(task.partition, moved)
 
 
-def _files_of(
-    history_dir: Path, task: ExtractTask, commits: pa.Table, groups: pa.Table, transactions: pa.Table
-) -> Iterator[tuple[Path, pa.Table]]:
-    for day, own in _by_day(commits):
+def _files_of(history_dir: Path, task: ExtractTask, rows: Rows) -> Iterator[tuple[Path, pa.Table]]:
+    for day, own in _by_day(rows.commits):
         yield commits_path(history_dir, day, task.partition, task.start), _by_group(own)
-    if groups.num_rows:
-        yield groups_path(history_dir, task.partition, task.start), _by_group(groups)
-    if transactions.num_rows:
-        yield transactions_path(history_dir, task.partition, task.start), transactions
+    if rows.groups.num_rows:
+        yield groups_path(history_dir, task.partition, task.start), _by_group(rows.groups)
+    if rows.consumers.num_rows:
+        yield consumers_path(history_dir, task.partition, task.start), _by_group(rows.consumers)
+    if rows.transactions.num_rows:
+        yield transactions_path(history_dir, task.partition, task.start), rows.transactions
 
 
 def _by_day(commits: pa.Table) -> Iterator[tuple[int, pa.Table]]:

@@ -3,7 +3,8 @@
     HISTORY_DIR/
       marks.json                                        how far each partition has been extracted
       commits/date=2026-11-20/lp=3/seg-<offset>.parquet  offsets committed and deleted, by UTC day and log partition
-      groups/lp=3/seg-<offset>.parquet                   states of groups
+      groups/lp=3/seg-<offset>.parquet                   states of classic groups
+      consumers/lp=3/seg-<offset>.parquet                records of KIP-848 groups
       transactions/lp=3/seg-<offset>.parquet             ends of transactions
       files/lp=3.jsonl                                  the list of these files
       events/lp=3/seg-<offset>.parquet                  events of groups, from their own topic
@@ -25,6 +26,7 @@ from coordinator.storage.log.fs import FileSystem, RealFileSystem
 
 COMMITS_DIR: Final = "commits"
 GROUPS_DIR: Final = "groups"
+CONSUMERS_DIR: Final = "consumers"
 TRANSACTIONS_DIR: Final = "transactions"
 EVENTS_DIR: Final = "events"
 TEMPORARY: Final = ".tmp"  # the end of the name of a file that is being written
@@ -57,6 +59,10 @@ def commits_path(history_dir: Path, day: int, partition: int, start: int) -> Pat
 
 def groups_path(history_dir: Path, partition: int, start: int) -> Path:
     return history_dir / GROUPS_DIR / f"lp={partition}" / file_name(start)
+
+
+def consumers_path(history_dir: Path, partition: int, start: int) -> Path:
+    return history_dir / CONSUMERS_DIR / f"lp={partition}" / file_name(start)
 
 
 def transactions_path(history_dir: Path, partition: int, start: int) -> Path:
@@ -107,6 +113,10 @@ def group_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> li
     return _files(fs, history_dir / GROUPS_DIR / f"lp={partition}")
 
 
+def consumer_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[TableFile]:
+    return _files(fs, history_dir / CONSUMERS_DIR / f"lp={partition}")
+
+
 def transaction_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[TableFile]:
     return _files(fs, history_dir / TRANSACTIONS_DIR / f"lp={partition}")
 
@@ -116,18 +126,21 @@ def all_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list
     return [
         *commit_files(history_dir, partition, fs=fs),
         *group_files(history_dir, partition, fs),
+        *consumer_files(history_dir, partition, fs),
         *transaction_files(history_dir, partition, fs),
     ]
 
 
 def has_files(history_dir: Path) -> bool:
     """Return whether there is any table."""
-    return any(next((history_dir / name).rglob("seg-*.parquet"), None) for name in (COMMITS_DIR, GROUPS_DIR))
+    tables = (COMMITS_DIR, GROUPS_DIR, CONSUMERS_DIR)
+    return any(next((history_dir / name).rglob("seg-*.parquet"), None) for name in tables)
 
 
 def temporary_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[Path]:
     """Return the files that a run left behind when it was killed while writing."""
-    parents = [*_paths(fs, history_dir / COMMITS_DIR), history_dir / GROUPS_DIR, history_dir / TRANSACTIONS_DIR]
+    others = [history_dir / name for name in (GROUPS_DIR, CONSUMERS_DIR, TRANSACTIONS_DIR)]
+    parents = [*_paths(fs, history_dir / COMMITS_DIR), *others]
     found = [path for parent in parents for path in _paths(fs, parent / f"lp={partition}")]
     return [path for path in found if path.name.endswith(TEMPORARY)]
 

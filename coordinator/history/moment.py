@@ -55,7 +55,7 @@ COMMITTED_WITHIN_MS: Final = 86_400_000  # how far back files of commits are rea
 MOST_EVENTS: Final = 32
 BASE_TIMESTAMP_AT: Final = 27  # in the header of a record batch
 NO_ENDS: Final = "The ends of the partitions at a past moment are not recorded, so its lag is not known."
-NO_MEMBERS: Final = "The members and owners at a past moment are known of classic groups only, by their records."
+NO_MEMBERS: Final = "The members and owners at a past moment are known by records of the group, and there are none."
 NO_HEARTBEATS: Final = "Heartbeats are not recorded, so it is not known which member was silent."
 
 
@@ -115,7 +115,8 @@ def _story(group: str, at_ms: int, records: Sequence[GroupRecord], events: Seque
     state = LiveGroup(
         group=group,
         at_ms=at_ms,
-        state=_state(newest, running, at_ms),
+        state=newest.state or _state(newest, running, at_ms),
+        type="consumer" if newest.is_consumer else "classic",
         since_ms=newest.timestamp_ms if running is None else running.at_ms,
         generation=newest.generation,
         protocol_type=newest.protocol_type or "",
@@ -240,10 +241,15 @@ def _given_up(story: Story, records: Sequence[GroupRecord]) -> Iterator[OwnerCha
     later = replace(records[-1], timestamp_ms=story.at_ms + 1)
     for before, after in pairwise([*records, later]):
         for event in rebalances:
-            if before.timestamp_ms < event.at_ms < after.timestamp_ms and before.protocol != COOPERATIVE:
+            if before.timestamp_ms < event.at_ms < after.timestamp_ms and not _keeps(before):
                 for member in before.members:
                     yield OwnerChange(event.at_ms, _key(member), {})
                 break
+
+
+def _keeps(record: GroupRecord) -> bool:
+    """Return whether members keep their partitions in a rebalance."""
+    return record.is_consumer or record.protocol == COOPERATIVE
 
 
 def _unknown(past: GroupHistory, at_ms: int) -> Iterator[str]:

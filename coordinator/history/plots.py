@@ -259,7 +259,8 @@ def _bars(changes: Sequence[GroupChange], begin: int, end: int) -> dict[TopicPar
 
 def _rebalances(time_axes: Sequence[Axes], changes: Sequence[GroupChange], begin: int, end: int) -> str:
     """Draw a thin line for each rebalance, and return the words for the subtitle."""
-    inside = [each for each in changes if begin <= each.record.timestamp_ms <= end and each.kind is not Kind.CREATED]
+    kinds = set(Kind) - {Kind.CREATED, Kind.RECONCILED}
+    inside = [each for each in changes if begin <= each.record.timestamp_ms <= end and each.kind in kinds]
     if not inside:
         return ""
     words = f"{len(inside)} change{'s' * (len(inside) != 1)} of membership"

@@ -1,8 +1,9 @@
 """Changes of a group's membership, derived from its records: members that came and went, partitions that moved.
 
-Kafka writes a group's record when the group is created, when a generation's assignments are stored, when a static
-member is replaced, when the group becomes empty, and a tombstone when it is deleted. Each record holds the new state;
-two consecutive records give the change. The cause and the duration of a rebalance are in its event, if that is known.
+Kafka writes the record of a classic group when the group is created, when a generation's assignments are stored, when
+a static member is replaced, when the group becomes empty, and a tombstone when it is deleted. Each record holds the new
+state, and of a KIP-848 group each event gives one (`consumer_groups.py`). Two consecutive states give the change. The
+cause and the duration of a rebalance are in its event, if that is known.
 
 A member is identified by its group instance id, or by its member id if it has none. A partition moved if its owner
 differs from that in the previous record; None stands for no owner.
@@ -30,6 +31,10 @@ class GenerationMember:
     client_id: str
     client_host: str
     partitions: tuple[TopicPartition, ...] | None  # None: the assignment is in an unknown format
+    # The rest is of members of KIP-848 groups.
+    target: tuple[TopicPartition, ...] | None = None
+    epoch: int | None = None
+    is_classic: bool = False  # its protocol
 
     @property
     def identity(self) -> str:
@@ -43,11 +48,13 @@ class GroupRecord:
     log_offset: int
     timestamp_ms: int
     is_tombstone: bool
-    generation: int = 0
+    generation: int = 0  # of a KIP-848 group its epoch
     protocol_type: str | None = None
     protocol: str | None = None
     leader: str | None = None
     members: tuple[GenerationMember, ...] = ()
+    is_consumer: bool = False  # of a KIP-848 group
+    state: str | None = None  # of a KIP-848 group, as Kafka names it
 
 
 class Kind(Enum):
@@ -56,6 +63,7 @@ class Kind(Enum):
     CREATED = "created"
     REBALANCED = "rebalanced"
     STATIC_MEMBER_REPLACED = "static member replaced"  # within its generation, so no partition moved
+    RECONCILED = "reconciled"  # members of a KIP-848 group gave up or took over partitions, within its epoch
     EMPTY = "empty"
     DELETED = "deleted"
 
@@ -121,6 +129,8 @@ def _kind(before: GroupRecord | None, record: GroupRecord) -> Kind | None:
     existed = before is not None and not before.is_tombstone
     if record.is_tombstone:
         return Kind.DELETED if existed else None
+    if record.is_consumer and before is not None and before.is_consumer:
+        return _consumer_kind(before, record)
     if before is not None and existed and record.generation == before.generation:
         if record.members == before.members:
             return None
@@ -129,6 +139,19 @@ def _kind(before: GroupRecord | None, record: GroupRecord) -> Kind | None:
     if record.members:
         return Kind.REBALANCED
     return Kind.EMPTY if existed else Kind.CREATED
+
+
+def _consumer_kind(before: GroupRecord, record: GroupRecord) -> Kind | None:
+    """Return the kind of change from one state of a KIP-848 group to the next. A new target alone is none."""
+    if not record.members:
+        return Kind.EMPTY if before.members else None
+    if record.generation != before.generation:
+        return Kind.REBALANCED
+    old, new = ({each.identity: (each.member_id, each.partitions) for each in one.members} for one in (before, record))
+    if old == new:
+        return None
+    same = old.keys() == new.keys() and all(old[each][1] == new[each][1] for each in new)
+    return Kind.STATIC_MEMBER_REPLACED if same else Kind.RECONCILED
 
 
 def _change(kind: Kind, before: GroupRecord | None, record: GroupRecord) -> GroupChange:

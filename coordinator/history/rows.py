@@ -1,8 +1,8 @@
-"""The three tables that history keeps of the offsets log, each a selection of the reader's columns.
+"""The tables that history keeps of the offsets log, each a selection of the reader's columns.
 
-They hold commits and deletions of offsets, states of groups, and the ends of transactions, which decide whether a
-transactional commit counts. Names and units are those of `coordinator.columnar.columns`. Records of other protocols and
-records that cannot be decoded are left out.
+They hold commits and deletions of offsets, states of classic groups, the records of KIP-848 groups, and the ends of
+transactions, which decide whether a transactional commit counts. Names and units are those of
+`coordinator.columnar.columns`. Other records and records that cannot be decoded are left out.
 
 For one group, its records are selected by the bytes of their keys before they are decoded.
 """
@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from coordinator.columnar.batches import Batches, Int64s, SkippedBytes
 from coordinator.columnar.columns import SCHEMA, offsets_table
+from coordinator.columnar.consumer_columns import CONSUMERS, consumers_table
 from coordinator.columnar.group_columns import GROUP_FIELDS
 from coordinator.columnar.kernel import Records
 from coordinator.columnar.log_reader import Reading, read_range
@@ -47,11 +48,12 @@ TRANSACTIONS: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The three tables, each in log order."""
+    """The tables, each in log order."""
 
     commits: pa.Table
     groups: pa.Table
     transactions: pa.Table
+    consumers: pa.Table
 
 
 def rows_of(batches: Batches, records: Records, *, log_partition: int) -> Rows:
@@ -69,16 +71,19 @@ def rows_of(batches: Batches, records: Records, *, log_partition: int) -> Rows:
         markers.append_column("committed", pc.equal(markers["marker"], "commit"))
         .select(TRANSACTIONS.names)
         .cast(TRANSACTIONS),
+        consumers_table(batches, records),
     )
 
 
 def joined(parts: Iterable[Rows]) -> Rows:
     """Concatenate the rows of consecutive blocks."""
-    all_parts = [Rows(COMMITS.empty_table(), GROUPS.empty_table(), TRANSACTIONS.empty_table()), *parts]
+    tables = (COMMITS, GROUPS, TRANSACTIONS, CONSUMERS)
+    all_parts = [Rows(*(schema.empty_table() for schema in tables)), *parts]
     return Rows(
         pa.concat_tables([part.commits for part in all_parts]),
         pa.concat_tables([part.groups for part in all_parts]),
         pa.concat_tables([part.transactions for part in all_parts]),
+        pa.concat_tables([part.consumers for part in all_parts]),
     )
 
 

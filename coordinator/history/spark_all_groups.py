@@ -21,12 +21,16 @@ from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.window import Window
 
+from coordinator.columnar.consumer_columns import CONSUMERS
 from coordinator.history.commits import NEVER
-from coordinator.history.layout import TableFile, commit_files, group_files, transaction_files
+from coordinator.history.consumer_groups import merged
+from coordinator.history.layout import TableFile, commit_files, consumer_files, group_files, transaction_files
 from coordinator.history.questions import AGAIN, DEFAULT_WINDOWS, Selection, Standstill
+from coordinator.history.rebalances import Kind, changes
 from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, read_blocks
 from coordinator.history.segments import partitions_in, segment_bases
 from coordinator.history.source import HistorySource
+from coordinator.history.tables import group_records
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.history_marks import NO_MARKS, Marks, read_marks
 
@@ -39,6 +43,16 @@ _LP: Final = pa.field("lp", pa.int32())
 _COMMITTED: Final = pa.field("committed", pa.bool_())  # of a marker; null in a commit
 _EVENTS: Final = pa.schema([_LP, *COMMITS, _COMMITTED])
 _GROUPS: Final = pa.schema([_LP, *GROUPS])
+_CONSUMERS: Final = pa.schema([_LP, *CONSUMERS])
+_REBALANCES: Final = pa.schema(
+    [
+        ("group", pa.string()),
+        ("rebalances", pa.int64()),
+        ("last_ms", pa.int64()),
+        ("members", pa.int32()),
+        ("generation", pa.int32()),
+    ]
+)
 _KEY: Final = ("group", "topic", "partition")
 
 Answer = list[dict[str, Any]]
@@ -95,6 +109,13 @@ class AllGroups:
     def groups(self, marks: AllMarks) -> DataFrame:
         """Return the states of all groups."""
         return self._stored(marks, group_files, GROUPS).unionByName(self._live(marks, _GROUPS, _groups))
+
+    def consumers(self, marks: AllMarks) -> DataFrame:
+        """Return the records of all KIP-848 groups."""
+        found = self._stored(marks, consumer_files, CONSUMERS).unionByName(self._live(marks, _CONSUMERS, _consumers))
+        found = found.persist()  # read twice, and mostly empty
+        self._kept.append(found)
+        return found
 
     def _stored(self, marks: AllMarks, files: Callable[[Path, int], Any], schema: pa.Schema) -> DataFrame:
         paths = {
@@ -158,6 +179,10 @@ def _events(partition: int, rows: Rows) -> pa.Table:
 
 def _groups(partition: int, rows: Rows) -> pa.Table:
     return rows.groups.add_column(0, _LP, pa.array([partition] * rows.groups.num_rows, pa.int32()))
+
+
+def _consumers(partition: int, rows: Rows) -> pa.Table:
+    return rows.consumers.add_column(0, _LP, pa.array([partition] * rows.consumers.num_rows, pa.int32()))
 
 
 # The questions. Each returns rows of plain values.
@@ -234,14 +259,44 @@ def standstills(logs: AllGroups, marks: AllMarks, selection: Selection, for_ms: 
 
 def rebalance_counts(logs: AllGroups, marks: AllMarks, selection: Selection, limit: int) -> Answer:
     """Return the groups with the most rebalances, and their current state."""
+    groups, consumers = logs.groups(marks), logs.consumers(marks)
+    if consumers.isEmpty():
+        total = _classic_rebalances(groups, selection)
+    else:
+        names = consumers.select("group").distinct()
+        classic = _classic_rebalances(groups.join(names, "group", "left_anti"), selection)
+        total = classic.unionByName(
+            _consumer_rebalances(groups.join(names, "group", "left_semi"), consumers, selection)
+        )
+    return _rows(total.orderBy(f.desc("rebalances"), "group").limit(limit))
+
+
+def _consumer_rebalances(groups: DataFrame, consumers: DataFrame, selection: Selection) -> DataFrame:
+    """Count as `coordinator.history.rebalances` does, a task for each group with its records of both protocols."""
+    since_ms, until_ms = selection.since_ms, selection.until_ms
+
+    def count(key: tuple[pa.Scalar], classic: pa.Table, rows: pa.Table) -> pa.Table:
+        states = merged(group_records(classic.sort_by("log_offset")), rows.sort_by("log_offset"), {})
+        times = [each.record.timestamp_ms for each in changes(states) if each.kind is Kind.REBALANCED]
+        times = [each for each in times if since_ms <= each <= until_ms]
+        last = states[-1]
+        generation = None if last.is_tombstone else last.generation
+        row = [key[0].as_py(), len(times), max(times, default=None), len(last.members), generation]
+        return pa.table([[each] for each in row], schema=_REBALANCES)
+
+    counted = groups.groupBy("group").cogroup(consumers.groupBy("group"))
+    return counted.applyInArrow(count, from_arrow_schema(_REBALANCES)).where(f.col("rebalances") > 0)
+
+
+def _classic_rebalances(groups: DataFrame, selection: Selection) -> DataFrame:
     in_order = Window.partitionBy("group").orderBy("log_offset")
     count = f.coalesce(f.size("members"), f.lit(0))
-    rows = logs.groups(marks).withColumn("count", f.when(f.col("tombstone"), 0).otherwise(f.greatest(count, f.lit(0))))
+    rows = groups.withColumn("count", f.when(f.col("tombstone"), 0).otherwise(f.greatest(count, f.lit(0))))
     before = f.lag(f.struct("generation", "count", "tombstone")).over(in_order)
     is_new = before.isNull() | before["tombstone"] | (before["count"] == 0)
     rebalanced = (f.col("count") > 0) & (is_new | (before["generation"] != f.col("generation")))
     inside = f.col("timestamp_ms").between(selection.since_ms, selection.until_ms)
-    total = (
+    return (
         rows.withColumn("rebalanced", rebalanced & inside)
         .groupBy("group")
         .agg(
@@ -252,7 +307,6 @@ def rebalance_counts(logs: AllGroups, marks: AllMarks, selection: Selection, lim
         )
         .where(f.col("rebalances") > 0)
     )
-    return _rows(total.orderBy(f.desc("rebalances"), "group").limit(limit))
 
 
 def _with_previous(commits: DataFrame) -> DataFrame:

@@ -18,14 +18,24 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from coordinator.columnar.consumer_columns import CONSUMERS
 from coordinator.history import file_list
 from coordinator.history.commits import Commits, Ints, Markers, TopicPartition, no_commits, resolve
+from coordinator.history.consumer_groups import merged
 from coordinator.history.group_rows import LastCommits, rows_of_group
-from coordinator.history.layout import TableFile, commit_files, group_files, has_files, transaction_files
+from coordinator.history.layout import (
+    TableFile,
+    commit_files,
+    consumer_files,
+    group_files,
+    has_files,
+    transaction_files,
+)
 from coordinator.history.rebalances import GenerationMember, GroupRecord
 from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, RowBlock, Rows, joined, read_blocks
 from coordinator.history.segments import SegmentsError, segment_bases
 from coordinator.history.source import HistorySource
+from coordinator.history.topic_names import topic_names
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.history_marks import NO_MARKS, NOT_EXTRACTED, Mark, Marks, read_marks
 
@@ -126,7 +136,7 @@ def _loaded(
         group,
         partition,
         commits_of(_in_order(stored.commits, live.commits, mark), markers),
-        group_records(_in_order(stored.groups, live.groups, mark)),
+        _records(source, stored, live, mark),
         coverage.compacted_to,
         coverage.whole_since_ms,
         mark.next_offset,
@@ -139,6 +149,12 @@ def _loaded(
             ),
         ),
     )
+
+
+def _records(source: HistorySource, stored: Rows, live: Rows, mark: Mark) -> list[GroupRecord]:
+    classic = group_records(_in_order(stored.groups, live.groups, mark))
+    consumers = _in_order(stored.consumers, live.consumers, mark)
+    return merged(classic, consumers, topic_names(source.data_dir)) if consumers.num_rows else classic
 
 
 def lost_segments(source: HistorySource, partition: int, mark: Mark, *, skip_corrupt: bool) -> list[file_list.Lost]:
@@ -228,6 +244,7 @@ def _extracted(
         read(list(commit_files(history_dir, partition, since_ms=since_ms, until_ms=until_ms)), COMMITS),
         read(group_files(history_dir, partition), GROUPS),
         read(transaction_files(history_dir, partition), TRANSACTIONS, whole=True),
+        read(consumer_files(history_dir, partition), CONSUMERS),
     )
 
 
@@ -274,6 +291,8 @@ def _at_moment(
         pa.concat_tables([COMMITS.empty_table(), *last.tables]),
         pa.concat_tables([GROUPS.empty_table(), *groups]),
         _table(transaction_files(history_dir, partition), TRANSACTIONS, None, mark),
+        # All of them, because a state needs the newest record of each key, however old that is.
+        _table(consumer_files(history_dir, partition), CONSUMERS, group, mark),
     )
 
 

@@ -15,6 +15,7 @@ from coordinator.cli.history.extract import extracted
 from coordinator.cli.main import main
 from coordinator.history.events import ExtractedEvents, load_events
 from coordinator.history.extract import ExtractError, extract
+from coordinator.history.layout import consumer_files
 from coordinator.history.questions import Selection, rate, stalled
 from coordinator.history.rebalances import Kind, changes
 from coordinator.history.source import HistorySource
@@ -24,6 +25,7 @@ from coordinator.history.tables import GroupHistory, load_group
 from coordinator.spark import spark_session
 from coordinator.storage.history_marks import NOT_EXTRACTED, mark_of, read_marks, write_marks
 from tests.compaction.logs import OFFSETS, LogWriter, Segment, seeded
+from tests.history.test_consumer_groups import random_life
 from tests.history.test_events import rebalance
 from tests.history.test_events import write as write_events
 from tests.history.test_extraction import content
@@ -42,12 +44,19 @@ def written(seed: int, count: int = 120) -> list[Segment]:
 
 
 def test_spark_writes_the_same_files_as_a_run_without_it(tmp_path: Path, spark: SparkSession) -> None:
-    segments = written(5)
-    plain = data_dir(tmp_path / "plain", segments)
+    segments, consumers = written(5), random_life(4).segments()
+
+    def made(name: str) -> HistorySource:
+        source = data_dir(tmp_path / name, consumers, partition=1)
+        write_segments(source.data_dir / "__consumer_offsets-0", segments)
+        return HistorySource.of(source.data_dir)
+
+    plain = made("plain")
     done = extract(plain)
-    source = data_dir(tmp_path / "spark", segments)
+    source = made("spark")
     assert len(extract_with_spark(source, spark)) == len(done) > 3
     assert content(source.history_dir) == content(plain.history_dir)
+    assert consumer_files(source.history_dir, 1)
     assert extract_with_spark(source, spark) == []
 
 
@@ -186,6 +195,37 @@ def test_rebalances_of_all_groups_equal_those_of_each(
             expected[group] = (len(times), max(times), len(past.records[-1].members))
     assert {row["group"]: (row["rebalances"], row["last_ms"], row["members"]) for row in answer} == expected
     assert expected
+
+
+def test_rebalances_of_groups_of_the_newer_protocol_are_counted_in_either_way(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    source = random_life(3).source(tmp_path)
+    extract(source)
+    marks = read_marks(source.history_dir)
+    assert marks is not None
+    middle = sorted(segment.base_offset for segment in consumer_files_of(source))[1:3]
+    write_marks(
+        source.history_dir,
+        marks.with_mark(0, replace(NOT_EXTRACTED, next_offset=middle[1], last_segment=middle[0])),
+    )
+    past = load_group(source, "g", skip_corrupt=True)
+    times = [each.record.timestamp_ms for each in changes(past.records) if each.kind is Kind.REBALANCED]
+    assert len(times) > 5
+    late = Selection(since_ms=times[len(times) // 2])
+    (row,) = AllGroups(spark, (source,)).ask(lambda *given: rebalance_counts(*given, late, MANY))
+    last = past.records[-1]
+    assert row == {
+        "group": "g",
+        "rebalances": sum(each >= late.since_ms for each in times),
+        "last_ms": max(times),
+        "members": len(last.members),
+        "generation": last.generation,
+    }
+
+
+def consumer_files_of(source: HistorySource) -> list[Segment]:
+    return [Segment(file.start) for file in consumer_files(source.history_dir, 0)]
 
 
 def test_a_question_is_asked_again_if_the_marks_moved_meanwhile(tmp_path: Path, spark: SparkSession) -> None:

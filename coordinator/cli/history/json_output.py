@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,8 @@ def change(found: GroupChange, reason: Rebalance | None) -> dict[str, Any]:
     return {
         **moment(record.timestamp_ms),
         "what": found.kind.value,
+        "type": "consumer" if record.is_consumer else "classic",
+        "state": record.state,
         "generation": record.generation,
         "protocol_type": record.protocol_type,
         "protocol": record.protocol,
@@ -81,17 +83,20 @@ def event(stored: StoredEvent) -> dict[str, Any]:
 
 
 def _member(member: GenerationMember, name: str) -> dict[str, Any]:
-    partitions = None
-    if member.partitions is not None:
-        partitions = [{"topic": topic, "partition": partition} for topic, partition in member.partitions]
     return {
         "name": name,
         "member_id": member.member_id,
         "group_instance_id": member.group_instance_id,
         "client_id": member.client_id,
         "client_host": member.client_host,
-        "partitions": partitions,
+        "partitions": _partitions(member.partitions),
+        "target": _partitions(member.target),
+        "epoch": member.epoch,
     }
+
+
+def _partitions(places: Sequence[tuple[str, int]] | None) -> list[dict[str, Any]] | None:
+    return None if places is None else [{"topic": topic, "partition": partition} for topic, partition in places]
 
 
 def rate(found: CommitRate) -> list[dict[str, Any]]:

@@ -73,6 +73,7 @@ def rebalances(found: Sequence[GroupChange], reasons: Sequence[Rebalance | None]
 _COLOUR: Final = {
     Kind.CREATED: "",
     Kind.REBALANCED: "cyan",
+    Kind.RECONCILED: "",
     Kind.STATIC_MEMBER_REPLACED: "",
     Kind.EMPTY: "yellow",
     Kind.DELETED: "red",
