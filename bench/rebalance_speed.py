@@ -521,7 +521,14 @@ def about(findings: Findings, args: argparse.Namespace) -> None:
         name: getattr(args, name)
         for name in ("repetitions", "seconds", "longest_pause", "soak_seconds", "park_ms", "seed")
     }
-    if args.parts:
+    if args.consumer:
+        findings.lines += [
+            "",
+            f"{args.repetitions} joins and leaves, {SHORTEST_PAUSE_S:g} to {args.longest_pause:g} s apart; heartbeats "
+            f"were counted for {args.seconds:g} s. Initial rebalance delay 0, else the defaults of each server and "
+            f"library, with automatic commits. {', '.join(dict.fromkeys(versions.values()))}.",
+        ]
+    elif args.parts:
         findings.lines += [
             "",
             f"{args.repetitions} joins and leaves, {SHORTEST_PAUSE_S:g} to {args.longest_pause:g} s apart; "
@@ -545,7 +552,9 @@ def tables(findings: Findings, servers: list[Server], names: Sequence[str]) -> N
         if any(cell != "-" for row in rows for cell in row[1:]):
             findings.table(heading, markdown_table(headings, rows))
 
-    steps = [(what, what) for what in ("join", "leave", "crash")]
+    steps = [
+        (what, what) for what in ("join", "leave", "crash") if any(what in servers[0].samples.get(n, {}) for n in names)
+    ]
     table("Reassignment, median/maximum in ms", steps, median_and_most)
     steps = [(what, what + SETTLED) for what in ("join", "leave")]
     table(f"Those of them that began {SETTLED_S:g} s or more after the rebalance before", steps, median_and_most)

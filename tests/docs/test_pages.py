@@ -24,6 +24,7 @@ GENERATED: Final = (
     "configuration.md",
     "incidents.md",
     "measurements.md",
+    "measurements-consumer.md",
     "measurements-more.md",
     "measurements-rebalances.md",
     "measurements-testing.md",
