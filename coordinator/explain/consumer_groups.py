@@ -20,6 +20,7 @@ from coordinator.core.events.model import (
 from coordinator.core.events.words import duration
 from coordinator.explain.loops import departures_of
 from coordinator.explain.past import PAST_MS, stable_for
+from coordinator.explain.polls import polled
 from coordinator.explain.verdict import Finding, GroupVerdict
 from coordinator.explain.visits import is_present, rebalances
 from coordinator.explain.waiting import SLOW_MS, at_most, current, is_silent
@@ -64,7 +65,7 @@ def slow_revocation(story: Story) -> GroupVerdict | None:
         code=Finding.SLOW_REVOCATION,
         sentence=(
             f"Waiting {duration(waited_ms)} for {and_more(member.full_name, others)} to give up {what}"
-            f"{at_most(state.waits_at_most_ms)}{silent}{wait}{_behind(state, live)}"
+            f"{at_most(state.waits_at_most_ms)}{silent or polled(live)}{wait}{_behind(state, live)}"
         ),
         advice=advice,
         culprit=member,
@@ -118,7 +119,7 @@ def slow_rejoin(story: Story) -> GroupVerdict | None:
         code=Finding.SLOW_JOINER,
         sentence=(
             f"Waiting {duration(waited_ms)} for {and_more(member.full_name, state.waits_for_count - 1)} to rejoin"
-            f"{at_most(state.waits_at_most_ms)}; it uses the classic protocol{_behind(state, live)}"
+            f"{at_most(state.waits_at_most_ms)}; it uses the classic protocol{polled(live)}{_behind(state, live)}"
         ),
         advice=(
             f"{member.name} is alive, because it sends heartbeats, but it does not poll, so it does not rejoin: its "

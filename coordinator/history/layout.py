@@ -5,8 +5,7 @@
       commits/date=2026-11-20/lp=3/seg-<offset>.parquet  offsets committed and deleted, by UTC day and log partition
       groups/lp=3/seg-<offset>.parquet                   states of classic groups
       consumers/lp=3/seg-<offset>.parquet                records of KIP-848 groups
-      transactions/lp=3/seg-<offset>.parquet             ends of transactions
-      files/lp=3.jsonl                                  the list of these files
+      transactions/, files/lp=3.jsonl                   ends of transactions; the list of all these files
       events/lp=3/seg-<offset>.parquet                  events of groups, from their own topic
 
 A file holds the rows of one segment (and of one day), or of several that an observer joined, and is named after the

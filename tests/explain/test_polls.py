@@ -12,6 +12,7 @@ from coordinator.telemetry.figures import LAST_POLL, ClientFigures
 from coordinator.telemetry.instances import ClientFacts
 from coordinator.telemetry.metrics_data import decode
 from coordinator.telemetry.polls import last_poll_of, with_polls
+from tests.explain.consumer_play import ConsumerPlay
 from tests.explain.play import Play
 from tests.support.scripted_member import Member
 from tests.telemetry.otlp import metrics_data
@@ -125,9 +126,25 @@ def test_the_word_of_another_client_counts_for_nothing(play: Play, told: Told) -
     told.push(slow, 249.0, host="/elsewhere")
     assert told.verdict().code is Finding.HEALTHY
     for stranger in (
-        LastPoll("g", "nobody", "slow-1", "pod-slow-1", 249_000),
+        LastPoll("g", "unknown", "slow-1", "pod-slow-1", 249_000),
         LastPoll("nothing", slow.member_id, "slow-1", "pod-slow-1", 249_000),
         LastPoll("g", slow.member_id, "other", "pod-slow-1", 249_000),
     ):
         play.cluster.core.last_polled(stranger, play.cluster.clock.now_ms)
     assert incidents(play.story()) == []
+
+
+def test_who_keeps_partitions_of_a_consumer_group_says_when_it_polled_last() -> None:
+    stage = ConsumerPlay()
+    [busy] = stage.join("busy-1", rebalance_timeout_ms=300_000)
+    busy.is_busy = True
+    stage.join("other-1")
+    stage.wait(40)
+    client = ClientFacts("busy-1", "librdkafka", "2.16", "pod-busy-1", "50000")
+    figures = ClientFigures("instance", client)
+    labels = {"group_id": "g", "group_member_id": busy.member_id}
+    now_ms = stage.world.clock.now_ms
+    figures.take(decode(metrics_data(labels=labels, gauges={LAST_POLL: 41.0}).SerializeToString()), now_ms)
+    verdict = explain(with_polls(stage.story(), [figures], now_ms))[0]
+    assert verdict.code is Finding.SLOW_REVOCATION
+    assert "; it last polled 41 s ago" in verdict.sentence
