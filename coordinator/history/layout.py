@@ -1,15 +1,15 @@
-"""Paths of the tables of a history, and the facts in their names.
+"""Paths of the tables of a history below its directory, and the facts in their names.
 
-    HISTORY_DIR/
       marks.json                                        how far each partition has been extracted
       commits/date=2026-11-20/lp=3/seg-<offset>.parquet  offsets committed and deleted, by UTC day and log partition
       groups/lp=3/seg-<offset>.parquet                   states of classic groups
       consumers/lp=3/seg-<offset>.parquet                records of KIP-848 groups
-      transactions/, files/lp=3.jsonl                   ends of transactions; the list of all these files
+      transactions/lp=3/seg-<offset>.parquet             ends of transactions
+      files/lp=3.jsonl                                  the list of these files
       events/lp=3/seg-<offset>.parquet                  events of groups, from their own topic
 
-A file holds the rows of one segment (and of one day), or of several that an observer joined, and is named after the
-first log offset it may hold. Only files below their partition's mark count; events have no marks. All are Parquet.
+A file holds the rows of one segment (and of one day), or of several that an observer joined. Its name has the first log
+offset it may hold. Only files below their partition's mark count; events have no marks.
 """
 
 from __future__ import annotations

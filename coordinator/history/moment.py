@@ -138,7 +138,7 @@ def _story(group: str, at_ms: int, records: Sequence[GroupRecord], events: Seque
 
 
 def _without_records(group: str, at_ms: int, running: Rebalance | None, events: Sequence[AnyEvent]) -> LiveGroup:
-    """Return what events tell of a group that has commits and no record: a KIP-848 one, or one without members."""
+    """Return what events tell of a group that has commits and no record: one without members, or compacted too soon."""
     last = next((event for event in reversed(events) if isinstance(event, Rebalance)), None)
     members = 0 if last is None or last.outcome is RebalanceOutcome.EMPTY else last.members_after
     return LiveGroup(

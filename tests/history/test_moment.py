@@ -82,14 +82,14 @@ def test_a_moment_within_a_rebalance_shows_it_running_and_not_how_it_ended(tmp_p
 
 
 def test_a_group_without_records_is_told_by_its_events_and_commits(tmp_path: Path) -> None:
-    """A KIP-848 group that an observer followed."""
+    """Its records were compacted before its history began."""
     source = Story().wait(60).commit(t=5).source(tmp_path / "data")
     write(source.data_dir, rebalance(7, START_MS + 50_000))
     page = at(source, 100)
     state = page.story.state
     assert state is not None and page.lag is not None
     assert (state.generation, page.ribbon, [each.committed for each in page.lag.partitions]) == (7, None, [5])
-    assert any("classic groups only" in sentence for sentence in page.unknown)
+    assert any("by records of the group, and there are none" in sentence for sentence in page.unknown)
     assert page.verdicts[0].code is not Finding.NO_SUCH_GROUP
 
 
