@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST_NAMES_OF_CLIENT: Final = 64
 MOST_NAMES_SHOWN: Final = 200
 LAST_POLL: Final = "org.apache.kafka.consumer.last.poll.seconds.ago"
-_NAME: Final = re.compile(r"[a-z][a-z0-9]*(\.[a-z0-9]+){1,20}")
+_NAME: Final = re.compile(r"org\.apache\.kafka(\.[a-z0-9]+){1,20}")  # so that no figure of the server has it
 _LONGEST_NAME: Final = 120
 _ONLY_COUNTERS: Final = ".total"
 

@@ -13,6 +13,7 @@ from coordinator.telemetry.metrics_data import MOST_POINTS, MetricsDataError, de
 from tests.telemetry.otlp import CUMULATIVE, DELTA, MetricsData, metrics_data
 
 CLIENT = ClientFacts("app", "librdkafka", "2.6.0", "127.0.0.1", "50000")
+A = "org.apache.kafka.a"
 TOTAL = "org.apache.kafka.consumer.coordinator.rebalance.latency.total"
 
 
@@ -47,43 +48,46 @@ def test_deltas_are_added_and_cumulative_sums_are_not(figures: ClientFigures) ->
 
 
 def test_the_name_says_whether_a_figure_is_a_counter(figures: ClientFigures) -> None:
-    take(figures, metrics_data(gauges={"org.a.total": 1.0}, sums={"org.b": 2}))
+    take(figures, metrics_data(gauges={"org.apache.kafka.a.total": 1.0}, sums={"org.apache.kafka.b": 2}))
     assert [(each.name, each.kind, each.value) for each in samples([figures])] == [
-        ("org_a", "gauge", 1.0),
-        ("org_b_total", "counter", 2.0),
+        ("org_apache_kafka_a", "gauge", 1.0),
+        ("org_apache_kafka_b_total", "counter", 2.0),
     ]
 
 
 def test_points_with_attributes_of_their_own_are_not_kept(figures: ClientFigures) -> None:
-    message = metrics_data(gauges={"org.a": 1.0})
+    message = metrics_data(gauges={"org.apache.kafka.a": 1.0})
     point = message.resource_metrics[0].scope_metrics[0].metrics[0].gauge.data_points[0]
     point.attributes.add(key="topic").value.string_value = "t"
     take(figures, message)
     assert figures.values == {}
 
 
-@pytest.mark.parametrize("name", ["", "one", "Org.a", "org..a", "org.a\n", "org." + "a" * 130, 'org.a{b="c"}'])
+@pytest.mark.parametrize(
+    "name",
+    ["", "org.apache.kafka", "coordinator.ready", f"{A}.B", f"{A}..b", f"{A}\n", f"{A}." + "b" * 130, f'{A}{{b="c"}}'],
+)
 def test_a_name_that_is_none_is_not_kept(figures: ClientFigures, name: str) -> None:
     take(figures, metrics_data(gauges={name: 1.0}))
     assert figures.values == {}
 
 
 def test_names_are_bounded_for_each_client_and_for_all(figures: ClientFigures, monkeypatch: pytest.MonkeyPatch) -> None:
-    take(figures, metrics_data(gauges={f"org.a{number}": 1.0 for number in range(200)}))
+    take(figures, metrics_data(gauges={f"org.apache.kafka.a{number}": 1.0 for number in range(200)}))
     assert len(figures.values) == MOST_NAMES_OF_CLIENT
     monkeypatch.setattr(figures_module, "MOST_NAMES_SHOWN", 5)
     other = ClientFigures("other", CLIENT)
-    take(other, metrics_data(gauges={"org.a1": 1.0, "org.b": 1.0}))
+    take(other, metrics_data(gauges={"org.apache.kafka.a1": 1.0, "org.apache.kafka.b": 1.0}))
     shown = list(samples([figures, other]))
     assert len({each.name for each in shown}) == 5
-    assert [each.name for each in shown if each.labels["client_instance_id"] == "other"] == ["org_a1"]
+    assert [each.name for each in shown if each.labels["client_instance_id"] == "other"] == ["org_apache_kafka_a1"]
 
 
 def test_a_bounded_number_of_points_is_read() -> None:
-    metrics = {f"org.a{number}": 1.0 for number in range(MOST_POINTS + 500)}
+    metrics = {f"org.apache.kafka.a{number}": 1.0 for number in range(MOST_POINTS + 500)}
     assert len(decode(metrics_data(gauges=metrics).SerializeToString()).points) == MOST_POINTS
     message = metrics_data()
-    data = message.resource_metrics[0].scope_metrics[0].metrics.add(name="org.a").gauge
+    data = message.resource_metrics[0].scope_metrics[0].metrics.add(name="org.apache.kafka.a").gauge
     for _ in range(MOST_POINTS + 500):
         data.data_points.add()
     assert len(decode(message.SerializeToString()).points) == MOST_POINTS
@@ -96,7 +100,7 @@ def test_bytes_that_are_no_metrics_are_refused(data: bytes) -> None:
 
 
 def test_a_message_is_sent_on_with_what_the_server_knows_of_the_client() -> None:
-    message = metrics_data(labels={"group_id": "g", "client_id": "own"}, gauges={"org.a": 1.0})
+    message = metrics_data(labels={"group_id": "g", "client_id": "own"}, gauges={"org.apache.kafka.a": 1.0})
     sent = MetricsData.FromString(encode(message, {"client_id": "app", "client_source_address": "10.0.0.1"}))
     attributes = {each.key: each.value.string_value for each in sent.resource_metrics[0].resource.attributes}
     assert attributes == {"group_id": "g", "client_id": "own", "client_source_address": "10.0.0.1"}

@@ -19,7 +19,7 @@ from tests.telemetry.otlp import metrics_data
 
 ID = b"0123456789abcdef"
 CLIENT = ClientFacts("app", "librdkafka", "2.6.0", "127.0.0.1", "50000")
-MESSAGE = metrics_data(labels={"group_id": "g"}, gauges={"org.a": 1.0}).SerializeToString()
+MESSAGE = metrics_data(labels={"group_id": "g"}, gauges={"org.apache.kafka.a": 1.0}).SerializeToString()
 
 
 class Connection:
@@ -109,7 +109,7 @@ def test_a_push_is_read_by_a_thread_and_answered_then(world: World, codec: Codec
     assert world.push(compress(codec, MESSAGE), codec) is None
     assert (world.replies, world.values()) == ([], [])
     world.work.work()
-    assert (world.replies, world.values()) == ([ErrorCode.NONE], [{"org.a": 1.0}])
+    assert (world.replies, world.values()) == ([ErrorCode.NONE], [{"org.apache.kafka.a": 1.0}])
     assert [each.client for each in world.telemetry.of_group("g")] == [CLIENT]
 
 
