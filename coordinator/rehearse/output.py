@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 # Settings that Java clients and librdkafka refuse under group.protocol=consumer, each with what to do instead.
 REFUSED: Final = {
-    "session.timeout.ms": "set consumer.session.timeout.ms of the group at the coordinator instead",
-    "heartbeat.interval.ms": "set consumer.heartbeat.interval.ms of the group at the coordinator instead",
+    "session.timeout.ms": "set consumer.session.timeout.ms of the group instead",
+    "heartbeat.interval.ms": "set consumer.heartbeat.interval.ms of the group instead",
     "partition.assignment.strategy": "choose an assignor of the coordinator by group.remote.assignor (uniform, range)",
     "group.protocol.type": "leave it out, it has no other value than consumer",
 }

@@ -184,8 +184,8 @@ MUTANTS = {
     ),
     "sessions-are-not-started-after-loading": Mutant(
         "coordinator/core/loading.py",
-        "                restart_session(group, member, member.session_timeout_ms, context)\n            left",
-        "                pass\n            left",
+        "                restart_session(group, member, member.session_timeout_ms, context)\n            yield",
+        "                pass\n            yield",
     ),
     "session-is-not-restarted-with-the-assignment": Mutant(
         GROUP + "sync.py",

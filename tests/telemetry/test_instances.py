@@ -110,34 +110,36 @@ def test_subscriptions_are_merged_with_the_shortest_interval() -> None:
     assert ClientInstance(ID, CLIENT, Connection(), ()).interval_ms == 300_000
 
 
-class TestManyInstances:
-    def test_an_instance_begins_anew_after_a_change_of_subscriptions(self) -> None:
-        instances, connection = ClientInstances(9), Connection()
-        first = instances.heard_of(ID, CLIENT, connection, SUBSCRIPTIONS, 0)
-        assert instances.heard_of(ID, CLIENT, connection, SUBSCRIPTIONS, 1) is first
-        other = (*SUBSCRIPTIONS, Subscription(("*",), 200_000, {}))
-        second = instances.heard_of(ID, CLIENT, connection, other, 2)
-        assert second is not first
-        assert second.subscription_id != first.subscription_id
+def test_an_instance_begins_anew_after_a_change_of_subscriptions() -> None:
+    instances, connection = ClientInstances(9), Connection()
+    first = instances.heard_of(ID, CLIENT, connection, SUBSCRIPTIONS, 0)
+    assert instances.heard_of(ID, CLIENT, connection, SUBSCRIPTIONS, 1) is first
+    other = (*SUBSCRIPTIONS, Subscription(("*",), 200_000, {}))
+    second = instances.heard_of(ID, CLIENT, connection, other, 2)
+    assert second is not first
+    assert second.subscription_id != first.subscription_id
 
-    def test_an_instance_begins_anew_when_the_connection_that_began_it_is_closed(self) -> None:
-        instances, first, second = ClientInstances(9), Connection(), Connection()
-        known = instances.heard_of(ID, CLIENT, first, SUBSCRIPTIONS, 0)
-        assert instances.heard_of(ID, CLIENT, second, SUBSCRIPTIONS, 1) is known
-        first.is_closed = True
-        assert instances.heard_of(ID, CLIENT, second, SUBSCRIPTIONS, 2) is not known
 
-    def test_the_silent_ones_are_forgotten_after_three_intervals(self) -> None:
-        instances = ClientInstances(9)
-        instances.heard_of(b"a" * 16, CLIENT, Connection(), SUBSCRIPTIONS, 0)
-        instances.heard_of(b"b" * 16, CLIENT, Connection(), SUBSCRIPTIONS, 10)
-        assert instances.forget(3 * INTERVAL_MS - 1) == []
-        assert instances.forget(3 * INTERVAL_MS) == [b"a" * 16]
-        assert len(instances) == 1
+def test_an_instance_begins_anew_when_the_connection_that_began_it_is_closed() -> None:
+    instances, first, second = ClientInstances(9), Connection(), Connection()
+    known = instances.heard_of(ID, CLIENT, first, SUBSCRIPTIONS, 0)
+    assert instances.heard_of(ID, CLIENT, second, SUBSCRIPTIONS, 1) is known
+    first.is_closed = True
+    assert instances.heard_of(ID, CLIENT, second, SUBSCRIPTIONS, 2) is not known
 
-    def test_the_one_that_was_silent_for_longest_makes_room(self) -> None:
-        instances = ClientInstances(2)
-        for name in (b"a", b"b", b"a", b"c"):
-            instances.heard_of(name * 16, CLIENT, Connection(), SUBSCRIPTIONS, 0)
-        assert instances.forget(0) == [b"b" * 16]
-        assert b"a" * 16 in instances
+
+def test_the_silent_ones_are_forgotten_after_three_intervals() -> None:
+    instances = ClientInstances(9)
+    instances.heard_of(b"a" * 16, CLIENT, Connection(), SUBSCRIPTIONS, 0)
+    instances.heard_of(b"b" * 16, CLIENT, Connection(), SUBSCRIPTIONS, 10)
+    assert instances.forget(3 * INTERVAL_MS - 1) == []
+    assert instances.forget(3 * INTERVAL_MS) == [b"a" * 16]
+    assert len(instances) == 1
+
+
+def test_the_one_that_was_silent_for_longest_makes_room() -> None:
+    instances = ClientInstances(2)
+    for name in (b"a", b"b", b"a", b"c"):
+        instances.heard_of(name * 16, CLIENT, Connection(), SUBSCRIPTIONS, 0)
+    assert instances.forget(0) == [b"b" * 16]
+    assert b"a" * 16 in instances

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.core.consumer_group.states import EMPTY, STABLE_GROUP
 from coordinator.core.consumer_group.undo import EPOCH, MEMBER
+from coordinator.core.events.model import Cause, ChangeKind  # at run time: a compiled NamedTuple looks its types up
 
 if TYPE_CHECKING:
     from coordinator.core.consumer_group.change import ConsumerGroupChange
     from coordinator.core.consumer_group.group import ConsumerGroup, ConsumerGroupState
     from coordinator.core.consumer_group.member import ConsumerMember
     from coordinator.core.context import Context
-    from coordinator.core.events.model import Cause, ChangeKind
     from coordinator.core.group.group import Group
 
 
