@@ -37,7 +37,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 def rehearsals() -> Iterator[dict[str, subprocess.Popen[str]]]:
     running = {
         name: subprocess.Popen(
-            [*REHEARSE, "--json", *options, "--", sys.executable, str(PROGRAMS / f"{name}.py")],
+            [*REHEARSE, "--json", "--startup", "120", *options, "--", sys.executable, str(PROGRAMS / f"{name}.py")],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for name, options in OPTIONS.items()
