@@ -26,6 +26,7 @@ def with_timers(world: ConsumerWorld) -> int:
     return sum(session.timer is not None for group in groups for session in group.sessions.values())
 
 
+@pytest.mark.plain("a method of the compiled build cannot be replaced")
 def test_a_fault_in_one_group_sets_only_that_one_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     world = ConsumerWorld({"t": 2})
     joined(world, "before", "faulty", "behind")
@@ -52,6 +53,7 @@ def test_a_fault_in_one_group_sets_only_that_one_aside(monkeypatch: pytest.Monke
     assert world.core.partition(0).totals.members == 3
 
 
+@pytest.mark.plain("a method of the compiled build cannot be replaced")
 def test_a_group_that_was_set_aside_for_a_fault_can_be_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
     world = ConsumerWorld({"t": 2})
     joined(world, "faulty")
