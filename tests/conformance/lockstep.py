@@ -383,12 +383,17 @@ class Lockstep:
     def _is_tied(self, group: str, names: set[Any]) -> bool:
         """Return whether the members' newest lists give these two protocols the same number of votes."""
         lists: dict[str, list[str]] = {}
+        newest: dict[str, str] = {}  # instance id -> the slot that named it last
         for step in self.script:
             if step.get("api") == "JoinGroup" and step["body"]["group_id"] == group:
-                lists[step.get("as", "")] = [each["name"] for each in step["body"]["protocols"]]
-        present = {
-            each.get("member_id", "")[4:].split("#")[0] for each in self.kafka.view[group[1:]].get("members", [])
-        }
+                slot, instance = step.get("as", ""), step["body"].get("group_instance_id")
+                lists[slot] = [each["name"] for each in step["body"]["protocols"]]
+                if instance is not None:
+                    newest[instance] = slot
+        members = self.kafka.view[group[1:]].get("members", [])
+        present = {each.get("member_id", "")[4:].split("#")[0] for each in members}
+        # A static member may have got no answer, so that its member id is not known.
+        present |= {newest[each["group_instance_id"]] for each in members if each.get("group_instance_id") in newest}
         lists = {slot: names_of for slot, names_of in lists.items() if slot in present}
         votes = Counter(next((each for each in names_of if each in names), None) for names_of in lists.values())
         return len({votes[each] for each in names}) == 1
