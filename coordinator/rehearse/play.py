@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from coordinator.rehearse.notes import PhaseNotes
@@ -23,13 +22,13 @@ from coordinator.testing.host import ServerHost
 from coordinator.testing.verbs import Verbs
 from coordinator.torture.copies import Copy
 from coordinator.torture.input import TOPIC, InputRecords
-from coordinator.torture.play import LOOK_S, OUTPUT, QUIET_S, AppError
+from coordinator.torture.play import LOOK_S, OUTPUT, QUIET_S, AppError, CopiesPlan
 from coordinator.torture.records import counted, read_values
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 
 if TYPE_CHECKING:
-    from coordinator.config.config import Config
+    pass
 
 GROUP: Final = "rehearsal"
 LATE_S: Final = 0.1  # a look that comes later shows that the machine has too much to do
@@ -43,20 +42,10 @@ SETTINGS: Final = {  # the timeouts that classic members are told, so that both 
 
 
 @dataclass(frozen=True, slots=True)
-class RehearsalPlan:
+class RehearsalPlan(CopiesPlan):
     """The settings of a rehearsal."""
 
-    command: tuple[str, ...]
-    config: Config
-    directory: Path
-    copies: int = 2
-    partitions: int = 4
-    records: int = 20  # in each partition at the start
-    has_output: bool = False  # the application writes each value that it has processed to OUTPUT
-    startup_s: float = 30.0  # until a copy is a member
-    patience_s: float = 12.0  # without a commit of a partition, while records wait
     session_timeout_ms: int = 10_000
-    heartbeat_interval_ms: int = 200
 
 
 class RehearsalListener:

@@ -44,8 +44,8 @@ class NotBegunError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class TorturePlan:
-    """The settings that all schedules of a run have in common."""
+class CopiesPlan:
+    """The settings of copies of an application, and of what they consume."""
 
     command: tuple[str, ...]
     config: Config
@@ -54,11 +54,17 @@ class TorturePlan:
     partitions: int = 4
     records: int = 20  # in each partition at the start
     has_output: bool = False  # the application writes each value that it has processed to OUTPUT
-    startup_s: float = 30.0
-    patience_s: float = 12.0  # without a commit, while records wait
-    watch_s: float = 3.0  # after the last step: longer than a session, so that a silent member shows
+    startup_s: float = 30.0  # until a copy is a member
+    patience_s: float = 12.0  # without a commit of a partition, while records wait
     session_timeout_ms: int = 2500
     heartbeat_interval_ms: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class TorturePlan(CopiesPlan):
+    """The settings that all schedules of a run have in common."""
+
+    watch_s: float = 3.0  # after the last step: longer than a session, so that a silent member shows
 
 
 class Play:
