@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from coordinator.core.events.recorder import FlightRecorder
     from coordinator.core.group.counters import Counters
     from coordinator.core.group.group import Group
+    from coordinator.core.group.heartbeat import HeartbeatTemplate
     from coordinator.core.group.member import Member, Timer
+    from coordinator.core.group.parked_heartbeat import ParkedRequest
     from coordinator.core.group.read_twice import TakeReadUpTo
     from coordinator.core.shard import Shard
     from coordinator.core.waiting_request import WaitingRequest
@@ -109,6 +111,9 @@ class Timers(Protocol):
 
     def member_deadline_moved(self, timer: SessionTimer) -> None:
         """Arm a timer again whose deadline has moved to an earlier time."""
+
+    def park_heartbeat(self, template: HeartbeatTemplate, ticket: Ticket, context: Context) -> ParkedRequest | None:
+        """Renew the session and park a repeated Heartbeat. None: it must be handled in full."""
 
     def hold_sync(self, group: Group, member: Member, ticket: Ticket, context: Context) -> bool:
         """Hold the SyncGroup of a member until the next rebalance, for a while. False: it must be answered now."""

@@ -29,6 +29,7 @@ from coordinator.core.consumer_group.describe import (
 from coordinator.core.consumer_group.group import ConsumerGroupState
 from coordinator.core.consumer_group.groups import ConsumerGroupHeartbeat, ConsumerGroups
 from coordinator.core.consumer_group.heartbeat import refused as heartbeat_refused
+from coordinator.core.consumer_group.heartbeat_template import ConsumerHeartbeatTemplate
 from coordinator.core.consumer_group.live_state import live_state as live_consumer_state
 from coordinator.core.consumer_group.owners import member_owners
 from coordinator.core.consumer_group.topics import NO_TOPICS
@@ -48,7 +49,7 @@ from coordinator.core.group.join import JoinGroup, join
 from coordinator.core.group.leave import leave, leave_unknown_group
 from coordinator.core.group.live_state import live_state
 from coordinator.core.group.owner_records import owners_of
-from coordinator.core.group.parked_heartbeat import ParkedRequest, Release
+from coordinator.core.group.parked_heartbeat import Release
 from coordinator.core.group.progress import requester_of
 from coordinator.core.group.records import empty_group_record
 from coordinator.core.group.responses import join_error, sync_error
@@ -71,6 +72,7 @@ from coordinator.core.offsets.deletion import delete_groups, delete_offsets
 from coordinator.core.offsets.fetch import fetch_offsets
 from coordinator.core.offsets.scan import schedule_scan
 from coordinator.core.registry import GroupRegistry
+from coordinator.core.repeated_heartbeat import RepeatedHeartbeat
 from coordinator.core.shard import ANSWERED_AT_ONCE, PartitionState, Shard
 from coordinator.core.timers import GroupTimers
 from coordinator.core.totals import Totals
@@ -414,9 +416,17 @@ class GroupCoordinator:
         group = None if self.is_suspended else self._groups.get(group_id)
         return None if group is None else HeartbeatTemplate.of(group, member_id, group_instance_id, generation)
 
-    def park_heartbeat(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedRequest | None:
-        """Renew the session and park a repeated Heartbeat, to be answered later. None: it must be handled in full."""
-        return self._timers.parked_heartbeats.park(template, ticket, now_ms)
+    def consumer_heartbeat_template(
+        self, command: ConsumerGroupHeartbeat, ticket: Ticket, now_ms: int
+    ) -> ConsumerHeartbeatTemplate | None:
+        """Return a template of a ConsumerGroupHeartbeat that changed nothing, for the next one with the same bytes."""
+        if self.is_suspended:
+            return None
+        return ConsumerHeartbeatTemplate.of(self.consumer_groups, command, ticket, self._begin(now_ms))
+
+    def park_heartbeat(self, template: RepeatedHeartbeat, ticket: Ticket, now_ms: int) -> WaitingRequest | None:
+        """Renew the session and keep a repeated heartbeat for a later answer. None: it must be handled in full."""
+        return template.park(ticket, self._begin(now_ms))
 
     def release(self, parked: WaitingRequest, now_ms: int) -> Effects:
         """Answer a request that waits, unless it was answered, because its connection has received more bytes."""

@@ -21,8 +21,8 @@ from coordinator.core.group.delayed_operations import (
     DelayedWarning,
     PendingMember,
 )
-from coordinator.core.group.heartbeat import expire_pending
-from coordinator.core.group.parked_heartbeat import ParkedHeartbeats
+from coordinator.core.group.heartbeat import HeartbeatTemplate, expire_pending
+from coordinator.core.group.parked_heartbeat import ParkedHeartbeats, ParkedRequest
 from coordinator.core.purgatory.purgatory import DelayedOperation, Purgatory
 from coordinator.core.purgatory.timing_wheel import TimingWheel
 from coordinator.core.work import OnFault, Steps, Work, WorkQueue
@@ -117,6 +117,9 @@ class GroupTimers:
 
     def member_deadline_moved(self, timer: SessionTimer) -> None:
         self.heartbeats.deadline_moved(timer)
+
+    def park_heartbeat(self, template: HeartbeatTemplate, ticket: Ticket, context: Context) -> ParkedRequest | None:
+        return self.parked_heartbeats.park(template, ticket, context.now_ms)
 
     def hold_sync(self, group: Group, member: Member, ticket: Ticket, context: Context) -> bool:
         return self.parked_heartbeats.hold_sync(group, member, ticket, context.now_ms)

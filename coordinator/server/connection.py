@@ -28,7 +28,7 @@ from coordinator.server.answers import Slot, encode, frame_start
 from coordinator.server.api.api_versions import unsupported_version
 from coordinator.server.api.offset_commit import IdsOfCommit
 from coordinator.server.connection_login import ConnectionLogin
-from coordinator.server.frame_templates import CommitFrame, HeartbeatFrame, RecentCommits
+from coordinator.server.frame_templates import HEARTBEATS, CommitFrame, HeartbeatFrame, RecentCommits
 from coordinator.server.knocks import BY_API_KEY, HTTP, http_answer, knock_of, sentence_of
 from coordinator.server.line_limit import rare
 from coordinator.server.listener import UNPROTECTED
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from coordinator.core.effects import ClientSoftware
-    from coordinator.core.group.parked_heartbeat import ParkedRequest
+    from coordinator.core.waiting_request import WaitingRequest
     from coordinator.security.authenticator import Authenticator
     from coordinator.security.principal import Principal
     from coordinator.server.connections import Session
@@ -54,9 +54,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("coordinator.connection")
 
 OFFSET_COMMIT: Final = int(ApiKey.OFFSET_COMMIT)
-HEARTBEAT: Final = int(ApiKey.HEARTBEAT)
 FETCH: Final = int(ApiKey.FETCH)
-MAY_BE_HELD: Final = frozenset({HEARTBEAT, int(ApiKey.SYNC_GROUP), int(ApiKey.CONSUMER_GROUP_HEARTBEAT)})
+MAY_BE_HELD: Final = frozenset({*HEARTBEATS, int(ApiKey.SYNC_GROUP)})
 STEP_S: Final = 0.0005  # how long requests of one connection run in a row while other connections have queued work
 CHECKED_EVERY: Final = 16  # recognised heartbeats, of about 1 µs each, between two reads of the clock; a power of two
 SMALL_READ: Final = 16_384  # bytes; cutting them into frames takes 0.1 ms at most
@@ -157,7 +156,7 @@ class Connection(asyncio.Protocol):
         self._client_software = UNKNOWN_SOFTWARE
         self._slots: deque[Slot] = deque()
         self._parked: Slot | None = None
-        self._parked_heartbeat: ParkedRequest | None = None  # the last request; nothing is behind it
+        self._parked_heartbeat: WaitingRequest | None = None  # the last request; nothing is behind it
         self._parks_heartbeats = False  # its client is one that may wait for the answer
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
@@ -310,7 +309,7 @@ class Connection(asyncio.Protocol):
         ):
             answer = heartbeat.answer_to_read(data, now_ms)
             if answer is not None:
-                runtime.heartbeats_by_template += 1
+                heartbeat.route.recognised += 1
                 transport.write(answer)
                 return
         elif self._slots:
@@ -497,13 +496,15 @@ class Connection(asyncio.Protocol):
         size = len(frame)
         heartbeat = self._heartbeat
         if heartbeat is not None and size == heartbeat.size:
-            if is_last and self._parks_heartbeats:
-                if heartbeat.is_repeated_by(frame) and self._park(heartbeat, frame, now_ms):
+            if is_last and heartbeat.may_be_parked:
+                if heartbeat.is_repeated_by(frame) and self._park(
+                    heartbeat, self._slot_of(frame, heartbeat.route), now_ms
+                ):
                     return 0.0
             elif (answer := heartbeat.answer(frame, now_ms)) is not None:
-                self._runtime.heartbeats_by_template += 1
+                heartbeat.route.recognised += 1
                 if self._slots:
-                    slot = Slot(self, HEARTBEAT)
+                    slot = Slot(self, heartbeat.route.key)
                     slot.answer = answer
                     self._slots.append(slot)
                 else:
@@ -536,29 +537,33 @@ class Connection(asyncio.Protocol):
         except Exception as error:
             self._undecodable(frame, route, error)
             return 0.0
-        if is_last and route.key == HEARTBEAT and self._parks_heartbeats and not route.has_layer:
-            heartbeat = self._remember_heartbeat(frame, request, route)
-            if heartbeat is not None and self._park(heartbeat, frame, now_ms):
+        if is_last and route.key in HEARTBEATS and self._parks_heartbeats and not route.has_layer:
+            slot = self._slot_of(frame, route)
+            heartbeat = self._remember_heartbeat(frame, request, slot, route, now_ms)
+            if heartbeat is not None and heartbeat.may_be_parked and self._park(heartbeat, slot, now_ms):
                 return 0.0
         return self._handle(frame, body, request, route, now_ms, is_last)
 
-    def _park(self, heartbeat: HeartbeatFrame, frame: bytes, now_ms: int) -> bool:
-        """Keep a repeated heartbeat for a later answer. False: it must be handled in full."""
-        if self._login is not None and not self._login.may_hold(now_ms):
-            return False
-        slot = Slot(
+    def _slot_of(self, frame: bytes, route: Route) -> Slot:
+        return Slot(
             self,
-            HEARTBEAT,
-            heartbeat.route.version,
+            route.key,
+            route.version,
             _CORRELATION.unpack_from(frame, 4)[0],
             self._client_id,
             self._host,
             self._client_software,
-            heartbeat.route,
+            route,
         )
+
+    def _park(self, heartbeat: HeartbeatFrame, slot: Slot, now_ms: int) -> bool:
+        """Keep a repeated heartbeat for a later answer. False: it must be handled in full."""
+        if self._login is not None and not self._login.may_hold(now_ms):
+            return False
         parked = self._runtime.park_heartbeat(heartbeat.template, slot, now_ms)
         if parked is None:
             return False
+        heartbeat.route.parked += 1
         self._parked_heartbeat = parked
         self._slots.append(slot)
         return True
@@ -596,16 +601,7 @@ class Connection(asyncio.Protocol):
 
     def _handle(self, frame: bytes, body: int, request: Any, route: Route, now_ms: int, is_last: bool = False) -> float:
         """Give a request to its handler; returns the time after it. `body`: end of the header, 0 if not decoded."""
-        slot = Slot(
-            self,
-            route.key,
-            route.version,
-            _CORRELATION.unpack_from(frame, 4)[0],
-            self._client_id,
-            self._host,
-            self._client_software,
-            route,
-        )
+        slot = self._slot_of(frame, route)
         if len(frame) > LONG_FRAME:
             slot.is_long = True
         if is_last and route.key in MAY_BE_HELD:
@@ -639,18 +635,22 @@ class Connection(asyncio.Protocol):
                 is_repeatable = is_repeatable and not route.is_intercepted and not self._quotas.is_active
                 if route.key == OFFSET_COMMIT and is_repeatable:
                     self._remember_commit(frame, body, request, route)
-            else:
-                self._parked = slot
-        elif route.key == HEARTBEAT and not route.is_intercepted and slot.amend is None:
-            self._remember_heartbeat(frame, request, route)
+                return ended_s
+            self._parked = slot
+            if slot.held is None:
+                return ended_s
+        if route.key in HEARTBEATS and not route.is_intercepted and slot.amend is None:
+            self._remember_heartbeat(frame, request, slot, route, now_ms)
         return ended_s
 
-    def _remember_heartbeat(self, frame: bytes, request: Any, route: Route) -> HeartbeatFrame | None:
+    def _remember_heartbeat(
+        self, frame: bytes, request: Any, slot: Slot, route: Route, now_ms: int
+    ) -> HeartbeatFrame | None:
         """Make a template of a Heartbeat, if it can be recognised when it is repeated."""
         runtime = self._runtime
         most = runtime.config.connection_max_template_bytes
         self._heartbeat = (
-            HeartbeatFrame.of(frame, request, route, runtime.core, may_be_parked=self._parks_heartbeats)
+            HeartbeatFrame.of(frame, request, route, runtime.core, slot, now_ms, may_be_parked=self._parks_heartbeats)
             if len(frame) <= most and not self._quotas.is_active
             else None
         )
@@ -722,6 +722,7 @@ class Connection(asyncio.Protocol):
     def identified(self, software: ClientSoftware) -> None:
         """Remember the client's software for the requests to come."""
         self._client_software = software
+        self._heartbeat = None  # whether it waits depends on the software
         self._parks_heartbeats = self._runtime.parking_clients.include(software.name, self._client_id)
 
     # -- quotas --------------------------------------------------------------------------------------------------

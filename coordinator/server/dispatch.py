@@ -15,7 +15,6 @@ from coordinator.metrics.histogram import LATENCY_BOUNDS_S, Histogram
 from coordinator.server.api.handler import Api, Handle
 from protocol import codec
 from protocol.api_keys import ApiKey
-from protocol.messages.heartbeat import HeartbeatResponse
 
 Layer = Callable[[Handle, Any, Any, Any, int], None]  # (handle, node, request, ticket, now_ms)
 
@@ -42,12 +41,12 @@ class Route:
         "latency",
         "max_elements",
         "name",
+        "parked",
         "rebalances",
+        "recognised",
         "requests",
         "sample_mask",
         "shape",
-        "success_body",
-        "success_size",
         "version",
         "waits_for_log",
     )
@@ -72,13 +71,10 @@ class Route:
         self.is_intercepted = False  # a layer before the handler must see each request
         self.shape = api.shape
         self.requests = 0  # decoded and handled so far
+        self.recognised = 0  # heartbeats that were recognised by their bytes and answered at once
+        self.parked = 0  # heartbeats that were parked where they were read
         self.sample_mask = SAMPLED - 1 if api.is_sampled else 0  # a request is timed if these bits of `requests` are 0
         self.latency = latency  # of the API: from the arrival of a request to its answer, in seconds
-        # The answer to a recognised heartbeat: these two, with its correlation id between them.
-        self.success_size = self.success_body = b""
-        if api.key is ApiKey.HEARTBEAT:
-            self.success_body = (b"\0" if self.is_flexible else b"") + self.encode(HeartbeatResponse())
-            self.success_size = (4 + len(self.success_body)).to_bytes(4, "big")
 
     def __repr__(self) -> str:
         return f"<Route {self.name} v{self.version}: {self.requests} requests>"

@@ -1,31 +1,35 @@
 """Recognise, by its bytes, a request that repeats an earlier one of its connection, without decoding it.
 
-A Heartbeat is the same as the last one but for its correlation id. An OffsetCommit differs from an earlier one in the
-committed offsets as well. Where a frame has these is found without knowing its layout: the request is encoded twice,
-with offsets that differ in every bit. If encoding the request does not give the received bytes (a client may encode the
-same values in another way), it is not recognised. The rest of the frame must be equal byte for byte.
+A heartbeat, of either protocol, is the same as the last one but for its correlation id. An OffsetCommit differs from
+an earlier one in the committed offsets as well. Where a frame has these is found without knowing its layout: the
+request is encoded twice, with offsets that differ in every bit. If encoding the request does not give the received
+bytes (a client may encode the same values in another way), it is not recognised. The rest of the frame must be equal
+byte for byte.
 
-The core decides whether a recognised request is answered as before (`HeartbeatTemplate`, `CommitTemplate`). Reasons:
+The core decides whether a recognised request is answered as before (`RepeatedHeartbeat`, `CommitTemplate`). Reasons:
 docs/decisions/0006-heartbeats-by-their-bytes.md and 0012-commits-by-their-bytes.md.
 """
 
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.offsets.commit import OFFSET_COMMIT, build_response
 from coordinator.core.offsets.commit_template import RepeatedCommit
+from coordinator.server.api.consumer_group_heartbeat import command_of
 from protocol import codec
+from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from coordinator.core.coordinator import GroupCoordinator
-    from coordinator.core.group.heartbeat import HeartbeatTemplate
+    from coordinator.core.effects import Ticket
     from coordinator.core.offsets.commit_template import CommitTemplate
+    from coordinator.core.repeated_heartbeat import RepeatedHeartbeat
     from coordinator.server.dispatch import Route
+    from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
     from protocol.messages.heartbeat import HeartbeatRequest
     from protocol.messages.offset_commit import OffsetCommitRequest
 
@@ -36,36 +40,78 @@ _OFFSET_BYTES: Final = 8
 # written out where they are used: a slice object as an index of bytes is a TypeError in a compiled module.
 
 
+def _template_of_heartbeat(
+    core: GroupCoordinator, request: HeartbeatRequest, ticket: Ticket, now_ms: int
+) -> RepeatedHeartbeat | None:
+    return core.heartbeat_template(
+        request.group_id, request.member_id, request.group_instance_id, request.generation_id
+    )
+
+
+def _template_of_consumer_heartbeat(
+    core: GroupCoordinator, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, now_ms: int
+) -> RepeatedHeartbeat | None:
+    return core.consumer_heartbeat_template(command_of(request, ticket.version), ticket, now_ms)
+
+
+# By API key: what makes the template of a heartbeat that succeeded.
+HEARTBEATS: Final[Mapping[int, Callable[[GroupCoordinator, Any, Ticket, int], RepeatedHeartbeat | None]]] = {
+    int(ApiKey.HEARTBEAT): _template_of_heartbeat,
+    int(ApiKey.CONSUMER_GROUP_HEARTBEAT): _template_of_consumer_heartbeat,
+}
+
+
 class HeartbeatFrame:
     """The frame of a heartbeat that succeeded. Its fields lie together, in the processor's cache."""
 
-    __slots__ = ("_body", "_head", "_read_head", "_size", "_tail", "read_size", "route", "size", "template")
+    __slots__ = (
+        "_body",
+        "_head",
+        "_read_head",
+        "_size",
+        "_tail",
+        "may_be_parked",
+        "read_size",
+        "route",
+        "size",
+        "template",
+    )
 
-    def __init__(self, frame: bytes, template: HeartbeatTemplate, route: Route, *, may_be_parked: bool) -> None:
+    def __init__(self, frame: bytes, template: RepeatedHeartbeat, route: Route, *, may_be_parked: bool) -> None:
         self.size = len(frame)
+        self.may_be_parked = may_be_parked
         self.read_size = 0 if may_be_parked else 4 + len(frame)  # 0: no read is answered as a whole
         self._head = frame[:4]
         self._tail = frame[8:]
         self._read_head = len(frame).to_bytes(4, "big") + self._head
         self.template = template
         self.route = route
-        self._size = route.success_size
-        self._body = route.success_body
+        self._body = (b"\0" if route.answer_is_flexible else b"") + route.encode(template.response)
+        self._size = (4 + len(self._body)).to_bytes(4, "big")
 
     @classmethod
     def of(
-        cls, frame: bytes, request: HeartbeatRequest, route: Route, core: GroupCoordinator, *, may_be_parked: bool
+        cls,
+        frame: bytes,
+        request: Any,
+        route: Route,
+        core: GroupCoordinator,
+        ticket: Ticket,
+        now_ms: int,
+        *,
+        may_be_parked: bool,
     ) -> HeartbeatFrame | None:
-        """Return the template of a heartbeat that was answered just now; None if it cannot be recognised."""
-        template = core.heartbeat_template(
-            request.group_id, request.member_id, request.group_instance_id, request.generation_id
-        )
+        """Return the template of a heartbeat that was handled just now; None if it cannot be recognised.
+
+        `may_be_parked`: its client is one that may wait for the answer.
+        """
+        template = HEARTBEATS[route.key](core, request, ticket, now_ms)
         if template is None:
             return None
-        return cls(frame, template, route, may_be_parked=may_be_parked)
+        return cls(frame, template, route, may_be_parked=may_be_parked and template.may_wait)
 
     def is_repeated_by(self, frame: bytes) -> bool:
-        """Return whether a frame of the same size is the same Heartbeat again."""
+        """Return whether a frame of the same size is the same heartbeat again."""
         return frame.endswith(self._tail) and frame.startswith(self._head)
 
     def answer(self, frame: bytes, now_ms: int) -> bytes | None:

@@ -55,10 +55,9 @@ if TYPE_CHECKING:
     from coordinator.core.coordinator import GroupCoordinator
     from coordinator.core.effects import ClientSoftware, Effects, Reply, Ticket
     from coordinator.core.events.model import AnyEvent, Incident
-    from coordinator.core.group.heartbeat import HeartbeatTemplate
-    from coordinator.core.group.parked_heartbeat import ParkedRequest
     from coordinator.core.offsets.consumer_records import IgnoredRecords
     from coordinator.core.offsets.quarantine import Quarantine
+    from coordinator.core.repeated_heartbeat import RepeatedHeartbeat
     from coordinator.core.topics.effects import TopicEffects
     from coordinator.core.waiting_request import WaitingRequest
     from coordinator.server.api.handler import Api
@@ -223,8 +222,6 @@ class Runtime:
         self.asks_nodes_for_logins = False  # nodes prove who they are; set by `Server`
         self.http_address = ""  # of the HTTP port that shows this node; empty: there is none
         self.dirty: list[Session] = []  # those with something to write at the end of the event
-        self.heartbeats_by_template = 0
-        self.parked_heartbeats = 0  # so far
         self.parking_clients = ParkingClients(config)
         self.load_ms: dict[int, int] = {}
         self.events = 0  # so far, recognised heartbeats not counted
@@ -342,11 +339,20 @@ class Runtime:
         """Remember the software of the client for its later requests."""
         ticket.session.identified(software)
 
-    def park_heartbeat(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedRequest | None:
-        """Park a repeated Heartbeat. None: it must be handled in full. The event must be ended in both cases."""
+    @property
+    def heartbeats_by_template(self) -> int:
+        """The heartbeats so far that were recognised by their bytes and answered at once."""
+        return sum(route.recognised for route in self.routes.values())
+
+    @property
+    def parked_heartbeats(self) -> int:
+        """The heartbeats so far that were parked where they were read."""
+        return sum(route.parked for route in self.routes.values())
+
+    def park_heartbeat(self, template: RepeatedHeartbeat, ticket: Ticket, now_ms: int) -> WaitingRequest | None:
+        """Park a repeated heartbeat. None: it must be handled in full. The event must be ended in both cases."""
         parked = self.core.park_heartbeat(template, ticket, now_ms)
         if parked is not None:
-            self.parked_heartbeats += 1
             self._touched = True
         return parked
 

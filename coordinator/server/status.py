@@ -230,15 +230,15 @@ def _telemetry(runtime: Runtime) -> Iterator[Sample]:
 
 def _requests(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
     by_api: dict[str, int] = {}
+    recognised: dict[str, int] = {}
     for route in list(runtime.routes.values()):
-        by_api[route.name] = by_api.get(route.name, 0) + route.requests
-    heartbeats = runtime.heartbeats_by_template + runtime.parked_heartbeats  # the others are counted by their route
-    by_api["HEARTBEAT"] = by_api.get("HEARTBEAT", 0) + heartbeats
+        by_api[route.name] = by_api.get(route.name, 0) + route.requests + route.recognised + route.parked
+        recognised[route.name] = recognised.get(route.name, 0) + route.recognised
     for name, count in by_api.items():
         yield _counter(SERVER + "requests_total", "Requests handled, by API.", count, {"api": name})
     for name, latency in list(runtime.routes.latency.items()):
         # A heartbeat that is recognised by its bytes is answered where it is read, within microseconds.
-        unmeasured = runtime.heartbeats_by_template if name == "HEARTBEAT" else 0
+        unmeasured = recognised.get(name, 0)
         yield HistogramSample(
             "kafka_network_request_total_time_seconds",
             "From a request's arrival to its answer, by API; of frequent APIs one in sixteen is measured.",

@@ -20,8 +20,8 @@ from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Effects, Producer, Ticket
 from coordinator.core.events.model import AnyEvent, Rebalance
 from coordinator.core.group.group import Group
-from coordinator.core.group.parked_heartbeat import ParkedRequest
 from coordinator.core.loading import LoadedState
+from coordinator.core.waiting_request import WaitingRequest
 from coordinator.server.api.table import HANDLERS
 from coordinator.storage.snapshot.loading import follow
 from protocol import codec
@@ -107,7 +107,7 @@ class Cluster:
         self.recognised: RecognisedCommits | None = None  # if set, commits are recognised by their bytes
         self.calls: list[Call] = []
         self.events: list[AnyEvent] = []
-        self.parked: dict[Call, ParkedRequest] = {}
+        self.parked: dict[Call, WaitingRequest] = {}
         self.expects_faults = False
         self._ids = 0
         self.core = self._new_core()

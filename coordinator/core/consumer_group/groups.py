@@ -96,9 +96,7 @@ class ConsumerGroups:
             session = self.renew(group, request.member_id, ticket, context)
             for_ms = hold_ms(group, request.member_id, ticket, context)
             if for_ms:
-                held = HeldConsumerHeartbeat(self, group, command, ticket, context.now_ms)
-                group.held[request.member_id] = ticket.held = held
-                context.timers.hold(held, for_ms, context)
+                self.hold(group, command, ticket, for_ms, context)
                 return
             if not was_held:
                 session.unheld += 1
@@ -139,6 +137,19 @@ class ConsumerGroups:
                     reason=refusal.message,
                 )
             context.reply(ticket, refused(refusal.error, refusal.message))
+
+    def group_of(self, command: ConsumerGroupHeartbeat) -> ConsumerGroup | None:
+        """Return the group of a heartbeat, if it is here."""
+        return self._registry.consumer_groups.get(command.request.group_id)
+
+    def hold(
+        self, group: ConsumerGroup, command: ConsumerGroupHeartbeat, ticket: Ticket, for_ms: int, context: Context
+    ) -> HeldConsumerHeartbeat:
+        """Let a heartbeat of a member with nothing to do wait, for so long at most."""
+        held = HeldConsumerHeartbeat(self, group, command, ticket, context.now_ms)
+        group.held[held.member_id] = ticket.held = held
+        context.timers.hold(held, for_ms, context)
+        return held
 
     def handle_held(self, held: HeldConsumerHeartbeat, context: Context, error: ErrorCode | None) -> None:
         """Handle a heartbeat that was held. It renews no session: it has done so on arrival."""

@@ -8,7 +8,7 @@ which renews the session exactly as `heartbeat` would, or declines. Source: Kafk
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from coordinator.core.effects import UNKNOWN_SOFTWARE
 from coordinator.core.events.model import Cause
@@ -19,6 +19,7 @@ from coordinator.core.group.progress import trigger_of
 from coordinator.core.group.rebalance import drop_member, maybe_rebalance
 from coordinator.core.group.session import is_awaiting_response, restart_session
 from coordinator.core.group.state import DEAD, PREPARING_REBALANCE
+from coordinator.core.repeated_heartbeat import RepeatedHeartbeat
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.heartbeat import HeartbeatResponse
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member
+    from coordinator.core.group.parked_heartbeat import ParkedRequest
     from protocol.messages.heartbeat import HeartbeatRequest
 
 
@@ -72,7 +74,10 @@ def expire_pending(group: Group, member_id: str, context: Context) -> None:
         context.timers.check_joins(group, context)
 
 
-class HeartbeatTemplate:
+SUCCEEDED: Final = HeartbeatResponse()
+
+
+class HeartbeatTemplate(RepeatedHeartbeat):
     """A Heartbeat that succeeded, for repetitions of it. Declines once its member, generation or group is gone.
 
     `check_heartbeat` decides when the template is made. Of its inputs only the state and the generation can change
@@ -97,8 +102,18 @@ class HeartbeatTemplate:
             return None
         return cls(group, group.members[member_id], group_instance_id)
 
+    @property
+    def may_wait(self) -> bool:
+        return True
+
+    @property
+    def response(self) -> HeartbeatResponse:
+        return SUCCEEDED
+
+    def park(self, ticket: Ticket, context: Context) -> ParkedRequest | None:
+        return context.timers.park_heartbeat(self, ticket, context)
+
     def renew(self, now_ms: int) -> bool:
-        """Renew the session. True means that the answer is NONE, False that the Heartbeat must be handled in full."""
         group, member = self.group, self.member
         if group.generation != self.generation or group.state not in HEARTBEAT_SUCCEEDS or member.parked is not None:
             return False

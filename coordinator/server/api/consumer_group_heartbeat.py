@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 FIRST_WITH_MEMBER_ID: Final = 1
 
 
+def command_of(request: ConsumerGroupHeartbeatRequest, version: int) -> ConsumerGroupHeartbeat:
+    """Return the command for the core."""
+    return ConsumerGroupHeartbeat(request, version >= FIRST_WITH_MEMBER_ID)
+
+
 def handle(node: Node, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, now_ms: int) -> None:
-    command = ConsumerGroupHeartbeat(request, ticket.version >= FIRST_WITH_MEMBER_ID)
-    node.execute(node.core.handle(command, ticket, now_ms), ticket)
+    node.execute(node.core.handle(command_of(request, ticket.version), ticket, now_ms), ticket)
 
 
 API = Api(
