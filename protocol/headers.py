@@ -17,7 +17,6 @@ from protocol.errors import DecodeError, UnsupportedVersionError
 from protocol.generated.index import APIS
 from protocol.primitives import MOST_TAGS, TOO_SHORT, read_uvarint, skip_tags
 
-MAX_TAGS: Final = 1000  # in a request header; Kafka defines none so far
 _FIXED: Final = struct.Struct(">hhi")
 _LENGTH: Final = struct.Struct(">h")
 _CORRELATION: Final = struct.Struct(">i")
@@ -50,8 +49,8 @@ def decode_request_header(data: bytes, position: int = 0) -> tuple[RequestHeader
             position += length
         if version >= api[3]:
             tags, position = read_uvarint(data, position)
-            if tags > MAX_TAGS:
-                raise DecodeError(f"the request header has {tags} tagged fields, more than {MAX_TAGS}")
+            if tags > MOST_TAGS:
+                raise DecodeError(f"the request header has {tags} tagged fields, more than {MOST_TAGS}")
             position = skip_tags(data, position, tags)
     except (struct.error, IndexError):
         raise DecodeError("the request header ends early") from None

@@ -248,6 +248,12 @@ class Config(SecurityConfig):
         check=parse_names,
         shape="name,...",
     )
+    group_consumer_assignor_timeout_ms: int = _key(
+        10_000,
+        "For how long an assignor of an installed package may compute one assignment. Then the group keeps the one it "
+        "has, and the assignor is asked again.",
+        minimum=1,
+    )
     group_consumer_migration_policy: str = _key(
         "bidirectional",
         "Whether a group with members changes its protocol. `upgrade`: a classic group becomes a consumer group when "

@@ -10,6 +10,7 @@ from typing import Final
 
 from coordinator.core.events.model import (
     BECAUSE,
+    IncidentKind,
     LiveGroup,
     LiveMember,
     Rebalance,
@@ -22,13 +23,34 @@ from coordinator.explain.loops import departures_of
 from coordinator.explain.past import PAST_MS, stable_for
 from coordinator.explain.polls import polled
 from coordinator.explain.verdict import Finding, GroupVerdict
-from coordinator.explain.visits import is_present, rebalances
+from coordinator.explain.visits import incidents, is_present, rebalances
 from coordinator.explain.waiting import SLOW_MS, at_most, current, is_silent
 from coordinator.explain.words import and_more, clock_time, count, since, times
 
 CONSUMER: Final = "consumer"
 SILENT_MS: Final = 15_000  # the longest interval of heartbeats that a coordinator can ask for
+FAILED_MS: Final = 60_000  # an older failure of an assignor is over
 FAR_BEHIND: Final = 2  # epochs
+
+
+def failed_assignor(story: Story) -> GroupVerdict | None:
+    """Recognise a group without a new target, because an assignor of a user fails."""
+    state = story.state
+    if state is None or state.waits is not Wait.ASSIGNOR:
+        return None
+    for position, event in incidents(story, IncidentKind.ASSIGNOR_FAILED, within_ms=FAILED_MS):
+        return GroupVerdict(
+            code=Finding.ASSIGNOR_FAILED,
+            sentence=f"Waiting {duration(state.at_ms - event.at_ms)} for its assignor, which fails: {event.reason}",
+            advice=(
+                "It is asked again each second; members keep the partitions that they have, and new ones get none. "
+                "A change of the assignor needs a restart of the coordinator. Until then, members may ask for another "
+                "one (group.remote.assignor)."
+            ),
+            evidence=[position],
+            since_ms=event.at_ms,
+        )
+    return None
 
 
 def slow_revocation(story: Story) -> GroupVerdict | None:

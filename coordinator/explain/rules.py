@@ -26,6 +26,7 @@ RULES: Final = (
     Rule(1, refusals.shared_instance_id),
     Rule(1, waiting.slow_joiner),
     Rule(1, waiting.slow_leader),
+    Rule(1, consumer_groups.failed_assignor),
     Rule(1, consumer_groups.slow_revocation),
     Rule(1, consumer_groups.silent_follower),
     Rule(1, consumer_groups.slow_rejoin),

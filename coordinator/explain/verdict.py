@@ -38,6 +38,7 @@ class Finding(Enum):
     REVOCATION_LOOP = "revocation_loop"  # removed again and again, because it did not give up its partitions
     NOT_REVOKED = "not_revoked"  # the same, once
     STATIC_AWAY = "static_away"  # a static member that has closed and may come back
+    ASSIGNOR_FAILED = "assignor_failed"  # an assignor of a user
     NO_TOPICS = "no_topics"  # no topic matches a subscription
     MIGRATION = "migration"  # of a group from one protocol to the other
     JOIN_REFUSED = "join_refused"  # of a client of the consumer protocol

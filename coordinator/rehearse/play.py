@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from coordinator.rehearse.notes import PhaseNotes
 from coordinator.rehearse.observer import RehearsalObserver, RehearsedMember
@@ -26,9 +26,6 @@ from coordinator.torture.play import LOOK_S, OUTPUT, QUIET_S, AppError, CopiesPl
 from coordinator.torture.records import counted, read_values
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-
-if TYPE_CHECKING:
-    pass
 
 GROUP: Final = "rehearsal"
 LATE_S: Final = 0.1  # a look that comes later shows that the machine has too much to do

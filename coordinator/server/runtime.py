@@ -80,10 +80,15 @@ LONGEST_REASON: Final = 500
 REPLIES_AT_ONCE: Final = 256
 REPLIES_PER_STEP: Final = 32
 # Incidents that are worth a warning: from which number of them on, and the line. A static member may restart once.
-WARNED_FROM: Final = {IncidentKind.REBALANCE_SLOW: 1, IncidentKind.STATIC_MEMBER_REPLACED: 2}
+WARNED_FROM: Final = {
+    IncidentKind.REBALANCE_SLOW: 1,
+    IncidentKind.STATIC_MEMBER_REPLACED: 2,
+    IncidentKind.ASSIGNOR_FAILED: 1,
+}
 WARNING_LINES: Final = {
     IncidentKind.REBALANCE_SLOW: "rebalance waits %s",
     IncidentKind.STATIC_MEMBER_REPLACED: "fencing %s",
+    IncidentKind.ASSIGNOR_FAILED: "assignor failed %s",
 }
 RECORDS_NAMED: Final = 100  # damaged ones of a partition, in the log of one load
 RECORDS_AT_ONCE: Final = 250  # durable records of one partition that are applied in one event

@@ -36,6 +36,7 @@ from coordinator.core.topics.image import CatalogueImage
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.processes.wall_clock import wall_offset_ms
 from coordinator.server import port_file
+from coordinator.server.assignor_thread import AssignorThread
 from coordinator.server.documents import Documents
 from coordinator.server.listening import Listening
 from coordinator.server.node_links import NodeLinks, Way, links_of
@@ -446,7 +447,11 @@ class Server:
         """Open the logs, and build the runtime with all its parts."""
         config, fs, machine = self.config, self._fs, self._machine
         try:
-            assignors = assignors_of(parse_names(config.group_consumer_assignors))
+            assignors = assignors_of(
+                parse_names(config.group_consumer_assignors),
+                lambda: AssignorThread().submit,
+                config.group_consumer_assignor_timeout_ms,
+            )
         except AssignorError as error:
             raise StartupError(str(error)) from None
         clock, callbacks = Clock(loop, self._skipped_ms), Callbacks()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -129,3 +130,21 @@ async def test_no_client_needs_to_ask_and_each_may_ask_twice(wire: Wire) -> None
     assert (await wire.request(MetadataRequest(topics=None), 1)).brokers
     assert (await wire.request(ApiVersionsRequest(), 0)).error_code == 0
     assert (await wire.request(NEWEST, 4)).error_code == 0
+
+
+@pytest.mark.parametrize(("version", "supported"), [(2, []), (3, []), (4, [("group.version", 0, 1)])])
+async def test_the_consumer_protocol_is_announced_as_a_feature(
+    wire: Wire, version: int, supported: list[tuple[str, int, int]]
+) -> None:
+    answer = await wire.request(NEWEST, version)
+    assert [(each.name, each.min_version, each.max_version) for each in answer.supported_features] == supported
+    finalized = [(each.name, each.min_version_level, each.max_version_level) for each in answer.finalized_features]
+    assert finalized == ([("group.version", 1, 1)] if version >= 3 else [])
+    assert answer.finalized_features_epoch == (0 if version >= 3 else -1)
+
+
+def test_a_node_without_the_consumer_protocol_finalizes_no_feature(tmp_path: Path) -> None:
+    with Daemon(tmp_path, overrides=["group.coordinator.rebalance.protocols=classic"]) as classic:
+        answer = call(classic.port, NEWEST, 4)
+    assert [each.name for each in answer.supported_features] == ["group.version"]
+    assert answer.finalized_features == []

@@ -134,6 +134,60 @@ def type_of_group(daemon: Daemon) -> str:
     return str(group.type.name)
 
 
+ASSIGNORS = """
+class Last:
+    name = "last"
+
+    def assign(self, spec):
+        return {max(spec.members): {topic_id: range(count) for topic_id, count in spec.topics.items()}}
+
+
+class Endless:
+    name = "endless"
+
+    def assign(self, spec):
+        while True:
+            pass
+"""
+
+
+@pytest.fixture
+def assignors_of_a_user(tmp_path: Path) -> Path:
+    """A directory with a package that offers two assignors."""
+    site = tmp_path / "site"
+    info = site / "of_a_user-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "of_a_user.py").write_text(ASSIGNORS, encoding="utf-8")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: of-a-user\nVersion: 1.0\n", encoding="utf-8")
+    lines = "[coordinator.assignors]\nlast = of_a_user:Last\nendless = of_a_user:Endless\n"
+    (info / "entry_points.txt").write_text(lines, encoding="utf-8")
+    return site
+
+
+def test_an_assignor_of_a_user_that_never_returns_holds_up_its_own_group_only(
+    tmp_path: Path, readers: ExitStack, assignors_of_a_user: Path
+) -> None:
+    daemon = Daemon(
+        tmp_path / "data",
+        overrides=["group.consumer.assignors=uniform,last,endless", "group.consumer.assignor.timeout.ms=1000"],
+        environment={"PYTHONPATH": str(assignors_of_a_user)},
+    )
+    readers.enter_context(daemon)
+    daemon.create_topic("orders", 6)
+    stuck = Reader(daemon, "stuck", **{"group.id": "stuck", "group.remote.assignor": "endless"})
+    readers.callback(stuck.consumer.close)
+
+    def is_told() -> bool:
+        stuck.poll()
+        return "has returned nothing for 1000 ms" in daemon.log_text()
+
+    eventually(is_told, "the log tells of the assignor")
+    one = Reader(daemon, "one", **{"group.remote.assignor": "last"})
+    readers.callback(one.consumer.close)
+    poll_until([one], [6], "a group with another assignor is served")
+    assert stuck.partitions == set()
+
+
 def described(daemon: Daemon) -> tuple[str, list[tuple[str, list[int]]]]:
     """Return the state of the group, and the partitions of each client."""
     admin = AdminClient({"bootstrap.servers": daemon.address})

@@ -15,6 +15,7 @@ from coordinator.config.config import Config
 from coordinator.config.values import parse_names
 from coordinator.core.cluster import Cluster as Nodes
 from coordinator.core.cluster import ClusterNode
+from coordinator.core.consumer_group.assignors.interface import ConsumerGroupPartitionAssignor
 from coordinator.core.consumer_group.assignors.known import assignors_of
 from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Effects, Producer, Ticket
@@ -62,6 +63,7 @@ from tests.support.call import NEWEST, Call, Offsets
 from tests.support.clock import Clock, milliseconds
 from tests.support.consumer_group_invariants import check_consumer_group
 from tests.support.memory_offsets_log import MemoryOffsetsLog, Written
+from tests.support.offloaded import at_once
 from tests.support.recognised_commits import RecognisedCommits
 from tests.support.scripted_member import Member
 from tests.support.topics_image import ScriptedTopics
@@ -629,9 +631,14 @@ class Cluster:
             owns=self.cluster.owns_offsets_partition,
             has_lease=self.has_lease,
             topics=self.topics_image,
-            assignors=assignors_of(parse_names(self.config.group_consumer_assignors)),
+            assignors=self._assignors(),
             group_configs=self.group_configs,
         )
+
+    def _assignors(self) -> Mapping[str, ConsumerGroupPartitionAssignor]:
+        config = self.config
+        names = parse_names(config.group_consumer_assignors)
+        return assignors_of(names, lambda: at_once, config.group_consumer_assignor_timeout_ms)
 
     def _new_uuid(self) -> str:
         self._ids += 1

@@ -112,6 +112,7 @@ export const WAITS = {
   joins: "JoinGroup requests",
   plan: "the assignments of the leader",
   disk: "the disk of the coordinator",
+  assignor: "its assignor",
   revocation: "a member that has to give up partitions",
   heartbeat: "the next heartbeat of a member",
   return: "a static member that is away",

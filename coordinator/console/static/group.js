@@ -374,6 +374,8 @@ export function groupPage(root, context, first) {
           isKnown(event.at_most_ms) && `, at most ${duration(event.at_most_ms)} more`,
           ".",
         ];
+      case "assignor_failed":
+        return ["The group keeps its assignment. ", event.reason];
       case "group_loaded":
         return "The coordinator loaded the group; its sessions began anew.";
       case "group_upgraded":

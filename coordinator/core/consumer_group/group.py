@@ -57,6 +57,7 @@ class ConsumerGroup(AnyGroup):
     __slots__ = (
         "assignment_epoch",
         "assignor_votes",
+        "assigns_after_ms",
         "classic_count",
         "classic_protocols",
         "epoch",
@@ -114,7 +115,8 @@ class ConsumerGroup(AnyGroup):
         self.held: dict[str, HeldHeartbeat] = {}  # by member id
         self.is_releasing = False  # a step that looks for held heartbeats to be handled is queued
         self.seen_topics_version = -1  # of the topics, when the metadata hash was compared last
-        self.is_assigning = False  # its target is being computed in slices
+        self.is_assigning = False  # its target is being computed in slices, or elsewhere
+        self.assigns_after_ms = -1  # monotonic: its assignor has failed, and is asked again then
         self.resolving = False  # the regular expressions are being resolved
         self.last_append: ConsumerGroupAppend | None = None  # the newest one, if it may be in flight
         self.progress = ConsumerProgress(wall_ms)  # for the flight recorder

@@ -337,16 +337,19 @@ class ConsumerGroups:
     # -- steps that heartbeat.py asks for ------------------------------------------------------------------------
 
     def update_target_if_behind(self, change: ConsumerGroupChange, context: Context, *, is_homogeneous: bool) -> None:
-        """Compute the target if the group epoch is ahead of it: now, or in slices if the group is large."""
+        """Compute the target if the group epoch is ahead of it: now, in slices if the group is large, or elsewhere."""
         group = change.group
-        if group.epoch <= group.assignment_epoch or group.is_assigning:
+        if group.epoch <= group.assignment_epoch or group.is_assigning or context.now_ms < group.assigns_after_ms:
             return
         assignor = self.assignors[group.assignor_name(self.names)]
-        if size_of(group, self.topics) <= ASSIGNED_AT_ONCE:
+        if not assignor.is_offloaded and size_of(group, self.topics) <= ASSIGNED_AT_ONCE:
             update_target(change, assignor, self.topics, context, is_homogeneous=is_homogeneous)
+            return
+        group.is_assigning = True
+        steps = update_target_in_slices(group, assignor, self.topics, context, is_homogeneous=is_homogeneous)
+        if assignor.is_offloaded:  # other work would wait for it in the background
+            self._timers.in_turns(steps, group.shard, context)
         else:
-            group.is_assigning = True
-            steps = update_target_in_slices(group, assignor, self.topics, context, is_homogeneous=is_homogeneous)
             self._timers.in_background(steps, group.shard)
 
     def resolve_if_due(self, group: ConsumerGroup, before: Resolved, context: Context, *, needs_refresh: bool) -> None:

@@ -129,6 +129,18 @@ def record_downgrade(group: ConsumerGroup, member: ClientInfo, note: Note, conte
     _record(group.group_id, context, IncidentKind.GROUP_DOWNGRADED, member, generation=note.epoch)
 
 
+def record_failed_assignor(group: ConsumerGroup, reason: str, context: Context) -> None:
+    """Record that an assignor of a user has failed, so that the group keeps its target."""
+    _record(
+        group.group_id,
+        context,
+        IncidentKind.ASSIGNOR_FAILED,
+        NOBODY,
+        reason=reason[:LONGEST_REASON],
+        generation=group.epoch,
+    )
+
+
 def record_slow_rebalance(group: ConsumerGroup, context: Context) -> None:
     """Record that the current rebalance takes longer than group.rebalance.warn.ms."""
     running = group.progress.running

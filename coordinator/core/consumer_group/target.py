@@ -1,9 +1,11 @@
 """The target assignment: which partitions each member shall own in the end.
 
 It is computed when the group epoch is ahead of the assignment epoch, in the event of the heartbeat that finds so. In a
-large group it is computed in slices with other events between them; members follow the old target meanwhile, and the
-new one is written in several appends, the assignment epoch last, so that a crash between them only means that it is
-computed again. Source: Kafka's `TargetAssignmentBuilder`; KIP-1263 computes it in the background, too.
+large group it is computed in slices with other events between them, and by an assignor of a user it is computed
+elsewhere. Members follow the old target meanwhile, and the new one is written in several appends, the assignment epoch
+last, so that a crash between them only means that it is computed again. If an assignor fails, the group keeps its
+target, and the assignor is asked again by a later heartbeat. Source: Kafka's `TargetAssignmentBuilder`; KIP-1263
+computes it in the background, too.
 """
 
 from __future__ import annotations
@@ -12,12 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 from coordinator.core.consumer_group.assignors.assignment import NOTHING_ASSIGNED, Assignment
 from coordinator.core.consumer_group.assignors.interface import GroupSpec, MemberSpec
+from coordinator.core.consumer_group.assignors.plugin import AssignorError
 from coordinator.core.consumer_group.change import ConsumerGroupChange
+from coordinator.core.consumer_group.incidents import record_failed_assignor
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from coordinator.core.consumer_group.assignors.interface import (
+        AssignmentSteps,
         ConsumerGroupPartitionAssignor,
         TargetAssignments,
     )
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 # Values that tests change are not Final: mypyc would compile them into the code.
 ASSIGNED_AT_ONCE = 4_000  # members and partitions; a group with more is assigned in slices
 MEMBERS_PER_STEP: Final = 250
+ASKED_AGAIN_MS: Final = 1_000  # after an assignor has failed
 
 
 def size_of(group: ConsumerGroup, topics: TopicsImage) -> int:
@@ -72,13 +76,22 @@ def update_target_in_slices(
     *,
     is_homogeneous: bool,
 ) -> Steps:
-    """Compute the target of the group as it is now, and write it, in steps. A later change of the group needs another.
+    """Compute the target of the group as it is at the second step, and write it. A later change needs another target.
 
     The caller has set `group.is_assigning`; it is cleared at the end.
     """
-    epoch = group.epoch
     try:
-        target = yield from _computing(group, assignor, topics, is_homogeneous=is_homogeneous)
+        yield None  # the event that needs the target is not over yet
+        epoch = group.epoch
+        if group.is_dead:
+            return
+        try:
+            target = yield from _computing(group, assignor, topics, is_homogeneous=is_homogeneous)
+        except AssignorError as error:
+            if not group.is_dead:
+                group.assigns_after_ms = context.now_ms + ASKED_AGAIN_MS
+                record_failed_assignor(group, str(error), context)
+            return
         change = ConsumerGroupChange(group)
         for number, member_id in enumerate(sorted(target), 1):
             if group.is_dead:
@@ -116,7 +129,7 @@ def _first_subscription(group: ConsumerGroup) -> tuple[frozenset[str], str]:
 
 def _computing(
     group: ConsumerGroup, assignor: ConsumerGroupPartitionAssignor, topics: TopicsImage, *, is_homogeneous: bool
-) -> Generator[None, None, TargetAssignments]:
+) -> AssignmentSteps:
     """Compute the target from the members as they are at the first step, whatever changes meanwhile."""
     members = sorted(group.members.items())
     targets: dict[str, Assignment] = dict(group.targets)
@@ -144,7 +157,7 @@ def _computing(
         target = targets.get(member_id, NOTHING_ASSIGNED)
         specs[member_id] = MemberSpec(member.instance_id, member.rack_id, topic_ids, target)
         if number % MEMBERS_PER_STEP == 0:
-            yield
+            yield None
     if stale is not None:
         counts = {topic_id: counts[topic_id] for topic_id in subscribed.get(stale, ())}
     result = yield from assignor.steps(GroupSpec(specs, counts, is_homogeneous))

@@ -25,7 +25,8 @@ def waiting_members(group: ConsumerGroup, now_ms: int) -> tuple[Wait, list[Consu
     if not group.members:
         return Wait.NOTHING, [], -1
     if group.epoch > group.assignment_epoch:
-        return Wait.HEARTBEAT, [], -1  # of any member: it computes the target
+        is_waiting = group.is_assigning or now_ms < group.assigns_after_ms
+        return Wait.ASSIGNOR if is_waiting else Wait.HEARTBEAT, [], -1  # of any member: it computes the target
     members = list(group.members.values())
     revoking = [each for each in members if each.state == UNREVOKED]
     if revoking:

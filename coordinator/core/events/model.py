@@ -109,6 +109,7 @@ class IncidentKind(Enum):
     STALE_GENERATION = "stale_generation"  # a request other than a commit came from an earlier generation
     REBALANCE_SLOW = "rebalance_slow"  # it waits longer than group.rebalance.warn.ms; `member` is the one waited for
     NOT_POLLING = "not_polling"  # `member` tells that it has not polled for `waited_ms` (KIP-714)
+    ASSIGNOR_FAILED = "assignor_failed"  # KIP-848: an assignor of a user, for `reason`; the group keeps its target
     GROUP_LOADED = "group_loaded"  # by a start of the coordinator; all sessions began anew
     GROUP_UPGRADED = "group_upgraded"  # `member` joined with the new protocol: a KIP-848 group from now on
     GROUP_DOWNGRADED = "group_downgraded"  # `member` was the last one of the new protocol: a classic group again
@@ -122,6 +123,7 @@ class Wait(Enum):
     JOINS = "joins"
     PLAN = "plan"  # the SyncGroup of the leader
     DISK = "disk"
+    ASSIGNOR = "assignor"  # KIP-848: the target is being computed, or the assignor has failed
     REVOCATION = "revocation"  # KIP-848: a member has to give up partitions
     HEARTBEAT = "heartbeat"  # KIP-848: a member has to learn of its assignment
     RETURN = "return"  # KIP-848: a static member is away, and its session has not ended
@@ -341,6 +343,7 @@ WAIT_TEXT: Final = {
     Wait.JOINS.value: "a client that asked for a member id and did not come back",
     Wait.PLAN.value: "the assignments of its leader",
     Wait.DISK.value: "the disk of the coordinator",
+    Wait.ASSIGNOR.value: "its assignor",
     Wait.REVOCATION.value: "a member that has to give up partitions",
     Wait.HEARTBEAT.value: "the next heartbeat of a member",
     Wait.RETURN.value: "a static member that is away",
@@ -350,6 +353,7 @@ INCIDENT_TEXT: Final[dict[IncidentKind, Callable[[Incident], str]]] = {
     IncidentKind.REBALANCE_SLOW: _slow,
     IncidentKind.STATIC_MEMBER_REPLACED: _replaced,
     IncidentKind.NOT_POLLING: _not_polling,
+    IncidentKind.ASSIGNOR_FAILED: lambda event: f"Group {event.group} keeps its assignment. {event.reason}",
     IncidentKind.GROUP_LOADED: lambda event: f"Group {event.group} was loaded; its sessions began anew.",
     IncidentKind.GROUP_UPGRADED: lambda event: (
         f"Group {event.group} is a consumer group (KIP-848) from epoch {event.generation} on, because "

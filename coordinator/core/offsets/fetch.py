@@ -107,9 +107,8 @@ def _respond_at_once(registry: GroupRegistry, request: OffsetFetchRequest) -> Of
     group_id = group.group_id
     if count > OFFSETS_PER_STEP or registry.refusal(group_id) is not ErrorCode.NONE:
         return None
-    member_error = _member_error(registry, group)
-    if member_error is not ErrorCode.NONE:
-        refused = OffsetFetchResponseGroup(group_id=group_id, topics=[], error_code=int(member_error))
+    if group_id in registry.consumer_groups and (error := _member_error(registry, group)) is not ErrorCode.NONE:
+        refused = OffsetFetchResponseGroup(group_id=group_id, topics=[], error_code=int(error))
         return OffsetFetchResponse(groups=[refused])
     store = registry.shard_of(group_id).offsets
     committed = store.of_group(group_id)

@@ -4,6 +4,9 @@ Clients choose every version by this answer, so the ranges are not written down 
 known is answered in the form of v0 with error 35 and the range of ApiVersions itself (KIP-511). The connection does
 that, since the body of such a request cannot be parsed.
 
+The one feature that is announced is `group.version` (KIP-584), by which administrators' tools see that the consumer
+protocol is on. `transaction.version` is not: clients keep to the first transaction protocol.
+
 From version 5 on a client names the cluster and the node that it means to reach, both or neither (KIP-1242). If it has
 reached another one, it is told to begin again from its bootstrap addresses.
 """
@@ -18,7 +21,13 @@ from coordinator.core.effects import ClientSoftware
 from coordinator.server.api.handler import Api, Section
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
-from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +37,8 @@ if TYPE_CHECKING:
 
 FIRST_VERSION_WITH_SOFTWARE: Final = 3
 TELEMETRY_KEYS: Final = (ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY)
+FIRST_VERSION_WITH_FEATURES_AT_0: Final = 4  # older clients refuse a feature whose lowest level is 0
+GROUP_VERSION: Final = "group.version"
 ANY_NODE: Final = -1  # the default of a field that versions before 5 lack
 # KIP-511: letters, digits, '-' and '.'; the first and the last are letters or digits.
 SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -96,7 +107,14 @@ def api_versions(handlers: Mapping[int, Api]) -> Api:
         served = advertised(handlers)
         if not node.telemetry.is_on:  # as Kafka without an exporter
             served = [each for each in served if each.api_key not in TELEMETRY_KEYS]
-        node.reply(ticket, ApiVersionsResponse(api_keys=served))
+        response = ApiVersionsResponse(api_keys=served, finalized_features_epoch=0)
+        if ticket.version >= FIRST_VERSION_WITH_FEATURES_AT_0:
+            response.supported_features = [SupportedFeatureKey(name=GROUP_VERSION, min_version=0, max_version=1)]
+        if node.config.serves_consumer_protocol:
+            response.finalized_features = [
+                FinalizedFeatureKey(name=GROUP_VERSION, min_version_level=1, max_version_level=1)
+            ]
+        node.reply(ticket, response)
 
     return Api(
         ApiKey.API_VERSIONS,

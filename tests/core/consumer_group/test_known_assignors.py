@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from coordinator.core.consumer_group.assignors.interface import GroupSpec
+from coordinator.core.consumer_group.assignors.interface import ConsumerGroupPartitionAssignor, GroupSpec
 from coordinator.core.consumer_group.assignors.known import ENTRY_POINTS, assignors_of
 from coordinator.core.consumer_group.assignors.plugin import AssignorError, PluginAssignor
 from coordinator.core.consumer_group.assignors.range import RangeAssignor
 from coordinator.core.consumer_group.assignors.uniform import UniformAssignor
 from tests.core.consumer_group.assigning import Sub, assigned, shares, spec_of, topic_id
+from tests.support.offloaded import at_once
 
 JAVA = "org.apache.kafka.coordinator.group.assignor"
 CODE = """
@@ -56,6 +57,14 @@ SPEC = spec_of({"T1": 3, "T2": 2}, {"A": Sub(("T1",)), "B": Sub(("T1", "T2"))})
 Offer = Callable[..., None]
 
 
+def named(names: list[str]) -> dict[str, ConsumerGroupPartitionAssignor]:
+    return assignors_of(names, lambda: at_once, 1000)
+
+
+def plugin(plain: Plain) -> PluginAssignor:
+    return PluginAssignor(plain, at_once, 1000)
+
+
 @pytest.fixture
 def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offer:
     """Return a function that installs a package with an entry point: offer("everything", "Everything")."""
@@ -74,25 +83,25 @@ def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offer:
 
 
 def test_the_built_in_assignors_come_in_the_order_of_their_names() -> None:
-    found = assignors_of(["range", "uniform"])
+    found = named(["range", "uniform"])
     assert list(found) == ["range", "uniform"]
     assert isinstance(found["range"], RangeAssignor)
     assert isinstance(found["uniform"], UniformAssignor)
 
 
 def test_the_class_names_of_kafka_stand_for_the_built_in_ones() -> None:
-    found = assignors_of([f"{JAVA}.UniformAssignor", f"{JAVA}.RangeAssignor"])
+    found = named([f"{JAVA}.UniformAssignor", f"{JAVA}.RangeAssignor"])
     assert list(found) == ["uniform", "range"]
 
 
 def test_an_assignor_that_is_named_twice_keeps_its_first_place() -> None:
-    assert list(assignors_of(["range", "uniform", f"{JAVA}.RangeAssignor"])) == ["range", "uniform"]
+    assert list(named(["range", "uniform", f"{JAVA}.RangeAssignor"])) == ["range", "uniform"]
 
 
 def test_no_package_is_looked_at_for_built_in_names() -> None:
     code = (
         "import sys; from coordinator.core.consumer_group.assignors.known import assignors_of; "
-        "assignors_of(['uniform', 'range']); print('importlib.metadata' in sys.modules)"
+        "assignors_of(['uniform', 'range'], None, 1); print('importlib.metadata' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "False\n"
@@ -101,7 +110,7 @@ def test_no_package_is_looked_at_for_built_in_names() -> None:
 @pytest.mark.parametrize("attribute", ["Everything", "made"])
 def test_an_assignor_of_an_installed_package_is_found(offer: Offer, attribute: str) -> None:
     offer("everything", attribute)
-    found = assignors_of(["everything", "uniform"])
+    found = named(["everything", "uniform"])
     assert list(found) == ["everything", "uniform"]
     result, yields = assigned(found["everything"], SPEC)
     assert shares(result) == {"A": {"T1": (0, 1, 2)}, "B": {}}
@@ -124,29 +133,29 @@ def test_an_unusable_assignor_is_refused_with_what_to_do(
 ) -> None:
     offer(name, attribute)
     with pytest.raises(AssignorError, match=sentence):
-        assignors_of([name])
+        named([name])
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(AssignorError, match=r"names 'sticky', which is neither built in \(uniform, range\)"):
-        assignors_of(["uniform", "sticky"])
+        named(["uniform", "sticky"])
 
 
 def test_names_are_case_sensitive() -> None:
     with pytest.raises(AssignorError, match="'Uniform'"):
-        assignors_of(["Uniform"])
+        named(["Uniform"])
 
 
 def test_no_name_at_all_is_refused() -> None:
     with pytest.raises(AssignorError, match=r"group\.consumer\.assignors is empty"):
-        assignors_of([])
+        named([])
 
 
 def test_a_name_that_two_packages_offer_is_refused(offer: Offer) -> None:
     offer("everything", "Everything", "one")
     offer("everything", "Misnamed", "two")
     with pytest.raises(AssignorError, match=r"is offered by .*:Everything and .*:Misnamed, so uninstall"):
-        assignors_of(["everything"])
+        named(["everything"])
 
 
 # -- results -------------------------------------------------------------------------------------------------------
@@ -172,13 +181,13 @@ T1, T2 = topic_id("T1"), topic_id("T2")
 
 def test_a_result_is_brought_into_the_form_of_a_target() -> None:
     result = {"B": {T2: iter([1, 0]), T1: {2}}, "A": {T1: []}}
-    found, _ = assigned(PluginAssignor(Plain(result)), SPEC)
+    found, _ = assigned(plugin(Plain(result)), SPEC)
     assert found == {"A": {}, "B": {T1: (2,), T2: (0, 1)}}
     assert list(found["B"]) == [T1, T2]
 
 
 def test_partitions_may_be_left_out() -> None:
-    assert assigned(PluginAssignor(Plain({})), SPEC)[0] == {"A": {}, "B": {}}
+    assert assigned(plugin(Plain({})), SPEC)[0] == {"A": {}, "B": {}}
 
 
 @pytest.mark.parametrize(
@@ -201,5 +210,5 @@ def test_partitions_may_be_left_out() -> None:
 )
 def test_a_result_that_breaks_a_rule_is_refused_in_one_sentence(result: object, sentence: str) -> None:
     with pytest.raises(AssignorError) as caught:
-        assigned(PluginAssignor(Plain(result)), SPEC)
+        assigned(plugin(Plain(result)), SPEC)
     assert str(caught.value) == f"The assignor 'plain' {sentence}, so correct its method `assign`."

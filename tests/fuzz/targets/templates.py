@@ -15,13 +15,14 @@ from coordinator.core.effects import Effects, Ticket
 from coordinator.server.api.handler import Handle
 from coordinator.server.api.table import HANDLERS
 from protocol.api_keys import ApiKey
+from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
-from tests.support.cluster import Cluster
+from tests.support.consumer_world import ConsumerWorld
 from tests.support.edge import Edge
 from tests.support.wire import encode_frame
 
-KEYS: Final = (ApiKey.HEARTBEAT, ApiKey.OFFSET_COMMIT)
+KEYS: Final = (ApiKey.HEARTBEAT, ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.OFFSET_COMMIT)
 IDS: Final = {"t": b"t" * 16, "u": b"u" * 16}
 BY_ID: Final = {topic_id: SimpleNamespace(name=name) for name, topic_id in IDS.items()}
 TOPICS: Final = SimpleNamespace(catalogue=SimpleNamespace(by_id=BY_ID.get))
@@ -33,11 +34,13 @@ WITH_NEXT, IN_PARTS = 4, 8  # other bits of it
 
 
 class World:
-    """A server of one group with a dynamic and a static member."""
+    """A server of a group with a dynamic and a static member, and of a KIP-848 group with one member."""
 
     def __init__(self, *, recognises: bool) -> None:
-        self.cluster = Cluster()
+        self.cluster = ConsumerWorld({"t": 4})
         self.member, self.static = self.cluster.stable_group(members=2, instance_ids=[None, "i1"])
+        for epoch, topics in ((0, ["t"]), (2, None)):
+            self.cluster.beat("A", epoch, topics=topics, group_id="k", client_id="c")
         self.edge = Edge(dict.fromkeys(KEYS, self._handle), core=self.cluster.core, now_ms=self.cluster.clock.now_ms)
         if not recognises:
             self.edge.runtime.routes.add_layer(_see, KEYS)
@@ -70,7 +73,7 @@ class World:
     def _settle(self) -> None:
         runtime = self.edge.runtime
         self.edge.loop.run_ready()
-        for number in range(2):
+        for number in range(len(self.cluster.log.partitions)):
             high = self.cluster.log.flush(number)
             if high is not None:
                 for each, response in self.cluster.core.appended(number, high, self.cluster.clock.now_ms).replies:
@@ -107,6 +110,11 @@ def _frames(world: World) -> list[bytes]:
                 ],
             )
             found += [encode_frame(commit, version, 0, "c")[4:] for version in range(2, 11)]
+    for owned in (None, world.cluster.partitions({"t": range(4)})):
+        consumer = ConsumerGroupHeartbeatRequest(
+            group_id="k", member_id="A", member_epoch=2, subscribed_topic_names=None, topic_partitions=owned
+        )
+        found += [encode_frame(consumer, version, 0, "c")[4:] for version in range(2)]
     return found
 
 

@@ -2,8 +2,8 @@
 
 An assignor is given one `GroupSpec` and returns an assignment for each member; a member that is not in the result gets
 nothing. `steps` is a generator, so that a large group is assigned in slices with other events between them: it yields
-after a bounded number of partitions or members. Source: Kafka's `ConsumerGroupPartitionAssignor`, `GroupSpec`,
-`MemberSubscription`.
+after a bounded number of partitions or members, None or the milliseconds until the next step.
+Source: Kafka's `ConsumerGroupPartitionAssignor`, `GroupSpec`, `MemberSubscription`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from coordinator.core.consumer_group.assignors.assignment import Assignment
 
 TargetAssignments: TypeAlias = Mapping[str, Assignment]  # member id -> the partitions that it shall own
-AssignmentSteps: TypeAlias = Generator[None, None, TargetAssignments]
+AssignmentSteps: TypeAlias = Generator[int | None, None, TargetAssignments]
 
 
 class MemberSpec(NamedTuple):
@@ -40,6 +40,10 @@ class ConsumerGroupPartitionAssignor(Protocol):
     @property
     def name(self) -> str:
         """The name that members ask for with ServerAssignor, and that group.consumer.assignors lists."""
+
+    @property
+    def is_offloaded(self) -> bool:
+        """Return whether the result is computed elsewhere, and `steps` only waits for it."""
 
     def steps(self, spec: GroupSpec) -> AssignmentSteps:
         """Compute the target assignment in steps, and return it."""

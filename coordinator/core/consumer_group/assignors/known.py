@@ -6,10 +6,10 @@ looked at only for names that are not built in. Kafka's class names stand for th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from coordinator.core.consumer_group.assignors.plugin import AssignorError, PluginAssignor
+from coordinator.core.consumer_group.assignors.plugin import AssignorError, Offload, PluginAssignor
 from coordinator.core.consumer_group.assignors.range import RangeAssignor
 from coordinator.core.consumer_group.assignors.uniform import UniformAssignor
 
@@ -20,15 +20,26 @@ ENTRY_POINTS: Final = "coordinator.assignors"
 JAVA_PACKAGE: Final = "org.apache.kafka.coordinator.group.assignor."
 
 
-def assignors_of(names: Sequence[str]) -> dict[str, ConsumerGroupPartitionAssignor]:
+def assignors_of(
+    names: Sequence[str], new_offload: Callable[[], Offload], timeout_ms: int
+) -> dict[str, ConsumerGroupPartitionAssignor]:
     """Return the assignors with these names, by the names that members use, in this order. Raises AssignorError.
 
-    One that is named twice keeps its first place.
+    One that is named twice keeps its first place. Each one of a package runs by an `Offload` of its own, for
+    `timeout_ms` at most.
     """
     built_in = _built_in()
     found: dict[str, ConsumerGroupPartitionAssignor] = {}
     for name in names:
-        assignor = built_in.get(name) or _offered(name, [each for each in built_in if JAVA_PACKAGE not in each])
+        assignor = built_in.get(name)
+        if assignor is None:
+            plain = _offered(name, [each for each in built_in if JAVA_PACKAGE not in each])
+            assignor = PluginAssignor(plain, new_offload(), timeout_ms)
+            if assignor.name != name:
+                raise AssignorError(
+                    f"The entry point {name!r} of the group {ENTRY_POINTS} has an assignor named {assignor.name!r}, so "
+                    "give both the same name."
+                )
         found.setdefault(assignor.name, assignor)
     if not found:
         raise AssignorError("group.consumer.assignors is empty, so name at least one, such as uniform.")
@@ -46,8 +57,8 @@ def _built_in() -> dict[str, ConsumerGroupPartitionAssignor]:
     }
 
 
-def _offered(name: str, built_in: Sequence[str]) -> PluginAssignor:
-    """Return the assignor that a package offers under this name."""
+def _offered(name: str, built_in: Sequence[str]) -> Any:
+    """Return what a package offers under this name, an object of the user's class."""
     from importlib.metadata import entry_points  # it takes long, and most configurations name built-in ones only
 
     by_value = {point.value: point for point in entry_points(group=ENTRY_POINTS, name=name)}
@@ -63,18 +74,10 @@ def _offered(name: str, built_in: Sequence[str]) -> PluginAssignor:
         )
     ((value, point),) = by_value.items()
     try:
-        plain: Any = point.load()
-        if isinstance(plain, type):
-            plain = plain()
+        plain = point.load()
+        return plain() if isinstance(plain, type) else plain
     except Exception as error:
         raise AssignorError(
             f"The assignor {name!r} cannot be loaded from {value} ({type(error).__name__}: {error}), so correct the "
             "package or take the name out of group.consumer.assignors."
         ) from error
-    assignor = PluginAssignor(plain)
-    if assignor.name != name:
-        raise AssignorError(
-            f"The entry point {name!r} of the group {ENTRY_POINTS} has an assignor named {assignor.name!r}, so give "
-            "both the same name."
-        )
-    return assignor

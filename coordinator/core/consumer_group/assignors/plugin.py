@@ -1,14 +1,16 @@
 """Assignors of users: the plain classes that packages offer, wrapped into the interface.
 
-Such a class has a `name` and a method `assign`. Its result is checked before it becomes a target, because a partition
-that two members own, or one that does not exist, would break the promises of the group.
+Such a class has a `name` and a method `assign`. It runs off the event loop, and its result is refused if it comes too
+late. The result is checked before it becomes a target, because a partition that two members own, or one that does not
+exist, would break the promises of the group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from operator import index
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from coordinator.core.consumer_group.assignors.assignment import NOTHING_ASSIGNED, Assignment
 from coordinator.core.consumer_group.assignors.interface import (
@@ -17,6 +19,9 @@ from coordinator.core.consumer_group.assignors.interface import (
     MemberSpec,
     TargetAssignments,
 )
+
+LONGEST_PAUSE_MS: Final = 50
+PART_OF_WAIT: Final = 4  # a pause is this part of the time that was waited
 
 
 class AssignorError(Exception):
@@ -32,11 +37,24 @@ class PlainAssignor(Protocol):
         """Return the partitions of each member, by member id and topic id. A member that is left out gets nothing."""
 
 
-class PluginAssignor:
-    """A user's assignor. It is asked in one step, however long it takes."""
+class AskedResult(Protocol):
+    """The result of a call that runs elsewhere, as `concurrent.futures.Future` has it."""
 
-    def __init__(self, plain: PlainAssignor) -> None:
-        """Raises AssignorError if the object has no `name` or no `assign`."""
+    def done(self) -> bool: ...
+
+    def cancel(self) -> bool: ...
+
+    def result(self) -> TargetAssignments: ...
+
+
+Offload: TypeAlias = Callable[[Callable[[], TargetAssignments]], AskedResult]
+
+
+class PluginAssignor:
+    """A user's assignor."""
+
+    def __init__(self, plain: PlainAssignor, offload: Offload, timeout_ms: int) -> None:
+        """`offload` runs a call elsewhere. Raises AssignorError if the object has no `name` or no `assign`."""
         name = getattr(plain, "name", None)
         if not isinstance(name, str) or not name.strip():
             raise AssignorError(f"{_kind(plain)} has no `name` that is a text and not blank, so give the class one.")
@@ -44,17 +62,37 @@ class PluginAssignor:
             raise AssignorError(f"{_kind(plain)} has no method `assign(self, spec)`, so give the class one.")
         self._name = name
         self._plain = plain
+        self._offload = offload
+        self._timeout_ms = timeout_ms
 
     @property
     def name(self) -> str:
         return self._name
 
+    @property
+    def is_offloaded(self) -> bool:
+        return True
+
     def steps(self, spec: GroupSpec) -> AssignmentSteps:
         """Ask the user's assignor, and return its checked result. Raises AssignorError."""
-        yield from ()
+        asked = self._offload(partial(self._assigned, spec))
+        waited_ms = 0
+        while not asked.done():
+            if waited_ms >= self._timeout_ms:
+                asked.cancel()
+                raise AssignorError(
+                    f"The assignor {self._name!r} has returned nothing for {self._timeout_ms} ms, so make its method "
+                    "`assign` faster, or raise group.consumer.assignor.timeout.ms."
+                )
+            pause_ms = min(1 + waited_ms // PART_OF_WAIT, LONGEST_PAUSE_MS)
+            yield pause_ms
+            waited_ms += pause_ms
+        return asked.result()
+
+    def _assigned(self, spec: GroupSpec) -> TargetAssignments:
         try:
             result: Any = self._plain.assign(spec)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise self._fault(f"failed with {type(error).__name__}: {error}") from error
         return self._checked(result, spec)
 

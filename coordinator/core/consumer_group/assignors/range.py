@@ -23,6 +23,10 @@ class RangeAssignor:
     def name(self) -> str:
         return "range"
 
+    @property
+    def is_offloaded(self) -> bool:
+        return False
+
     def steps(self, spec: GroupSpec) -> AssignmentSteps:
         """Compute the target assignment in steps, and return it."""
         pace = Pace(spec)

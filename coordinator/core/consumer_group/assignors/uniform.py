@@ -18,6 +18,10 @@ class UniformAssignor:
     def name(self) -> str:
         return "uniform"
 
+    @property
+    def is_offloaded(self) -> bool:
+        return False
+
     def steps(self, spec: GroupSpec) -> AssignmentSteps:
         """Compute the target assignment in steps, and return it."""
         assign = assign_homogeneous if spec.is_homogeneous else assign_heterogeneous
