@@ -181,6 +181,7 @@ MUTANTS = {
         GROUP + "rebalance.py",
         "        member.is_new = False\n        restart_session(group, member, member.session_timeout_ms, context)\n",
         "        member.is_new = False\n",
+        seed=11,
     ),
     "sessions-are-not-started-after-loading": Mutant(
         "coordinator/core/loading.py",
@@ -192,6 +193,7 @@ MUTANTS = {
         "                member.parked_sync = None\n                restart_session(group, member, "
         "member.session_timeout_ms, context)\n",
         "                member.parked_sync = None\n",
+        seed=7,
     ),
     "join-deadline-is-forgotten": Mutant(
         GROUP + "rebalance.py",
@@ -264,7 +266,7 @@ MUTANTS = {
         "    EmptyGroup().abandoned(ErrorCode.NONE, context)\n",
     ),
     "join-that-another-replaces-is-not-answered": Mutant(
-        GROUP + "rejoin.py", "    if replaced is not None:\n", "    if replaced is ticket:\n", seed=68
+        GROUP + "rejoin.py", "    if replaced is not None:\n", "    if replaced is ticket:\n", seed=51
     ),
     # topics
     "duplicate-batch-is-written-again": Mutant(
@@ -369,7 +371,7 @@ MUTANTS = {
         "    return any(name.startswith(INTENT_NAME) or (",
         "    return any(name == INTENT_NAME + '?' or (",
         SWAPS,
-        seed=28,
+        seed=9,
     ),
     "swap-is-finished-before-it-is-applied": Mutant(
         LOG + "log.py",
@@ -396,6 +398,7 @@ MUTANTS = {
         " <= size or _crc_of(data) != crc:\n",
         " <= size:\n",
         ROT,
+        seed=7,
     ),
     "checksum-of-a-snapshots-header-is-not-checked": Mutant(
         "coordinator/storage/snapshot/file.py",
@@ -425,7 +428,7 @@ MUTANTS = {
         "        if stored.snapshot is None or stored.snapshot.next_offset <= snapshot",
         "        stored = self._partitions[claim.partition]\n        if stored.snapshot is None or 0 <= snapshot",
         SNAPSHOTS,
-        seed=82,
+        seed=37,
         store="shared",
     ),
     "trim-before-the-snapshot-is-saved": Mutant(
@@ -478,7 +481,7 @@ MUTANTS = {
         "        if self._lease is not None:\n            self._lease.check()\n        heartbeat = self._heartbeat\n",
         "        heartbeat = self._heartbeat\n",
         FREEZES,
-        seed=293,
+        seed=579,
         store="shared",
     ),
     "lease-counts-from-the-answer": Mutant(

@@ -83,7 +83,7 @@ def update_target_in_slices(
     try:
         yield None  # the event that needs the target is not over yet
         epoch = group.epoch
-        if group.is_dead:
+        if group.is_deleted:
             return
         try:
             target = yield from _computing(group, assignor, topics, is_homogeneous=is_homogeneous)

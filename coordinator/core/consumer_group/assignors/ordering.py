@@ -21,7 +21,7 @@ def sorted_in_steps(items: list[_Sortable], pace: Pace) -> Generator[None, None,
     if len(items) <= MOST_AT_ONCE:
         items.sort()
         if pace.is_over(len(items)):
-            yield
+            yield None
         return items
     runs: list[list[_Sortable]] = []
     for start in range(0, len(items), MOST_AT_ONCE):
@@ -29,7 +29,7 @@ def sorted_in_steps(items: list[_Sortable], pace: Pace) -> Generator[None, None,
         run.sort()
         runs.append(run)
         if pace.is_over(2 * len(run)):
-            yield
+            yield None
     while len(runs) > 1:
         merged: list[list[_Sortable]] = []
         for number in range(1, len(runs), 2):
@@ -37,7 +37,7 @@ def sorted_in_steps(items: list[_Sortable], pace: Pace) -> Generator[None, None,
             pair.sort()
             merged.append(pair)
             if pace.is_over(len(pair)):
-                yield
+                yield None
         if len(runs) % 2:
             merged.append(runs[-1])
         runs = merged

@@ -37,7 +37,7 @@ class RangeAssignor:
         for start in range(0, len(members), MOST_AT_ONCE):
             shares.extend([{} for _ in members[start : start + MOST_AT_ONCE]])
             if pace.is_over(MOST_AT_ONCE):
-                yield
+                yield None
         known: dict[tuple[int, int], list[tuple[int, ...]]] = {}  # by numbers of partitions and of subscribers
         for topic_id in topic_ids:
             numbers = subscribers.pop(topic_id)
@@ -48,7 +48,7 @@ class RangeAssignor:
         while known:  # it is freed in steps
             _, ranges = known.popitem()
             if pace.is_over(1 + len(ranges) // 4):
-                yield
+                yield None
         return (yield from _result(spec, members, shares, pace))
 
 
@@ -65,14 +65,14 @@ def _ordered_members(spec: GroupSpec, pace: Pace) -> Generator[None, None, list[
         else:
             dynamic[_utf16(member_id)] = member_id
         if number % MOST_AT_ONCE == 0 and pace.is_over(2 * MOST_AT_ONCE):
-            yield
+            yield None
     ordered: list[str] = []
     for by_key in (static, dynamic):
         keys = yield from sorted_in_steps(list(by_key), pace)
         for some in pieces_of(keys):
             ordered.extend([by_key[key] for key in some])
             if pace.is_over(len(some)):
-                yield
+                yield None
     return ordered
 
 
@@ -91,11 +91,11 @@ def _ranges(partitions: int, subscribers: int, pace: Pace) -> Generator[None, No
             touched += min(MOST_AT_ONCE, end - begin) + 1
             if touched >= MOST_AT_ONCE:
                 if pace.is_over(touched):
-                    yield
+                    yield None
                 touched = 0
         ranges.append(tuple(share))
     if pace.is_over(touched):
-        yield
+        yield None
     return ranges
 
 
@@ -111,7 +111,7 @@ def _hand_out(
         for number, share in zip(subscribers[start : start + MOST_AT_ONCE], some, strict=False):
             shares[number][topic_id] = share
         if pace.is_over(2 * len(some)):
-            yield
+            yield None
 
 
 def _result(
@@ -124,5 +124,5 @@ def _result(
         result[member_id] = (target if target == share else share) if share else NOTHING_ASSIGNED
         shares[number] = {}
         if pace.is_over(2 + len(share)):
-            yield
+            yield None
     return result

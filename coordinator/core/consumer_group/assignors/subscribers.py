@@ -22,7 +22,7 @@ def subscribers_of(
     for topic_id in spec.topics:
         numbers[topic_id] = []
         if len(numbers) % MOST_AT_ONCE == 0 and pace.is_over(MOST_AT_ONCE):
-            yield
+            yield None
     touched = 0
     for number, member_id in enumerate(members):
         touched += 1
@@ -31,8 +31,8 @@ def subscribers_of(
             touched += 1
             if touched >= MOST_AT_ONCE:
                 if pace.is_over(touched):
-                    yield
+                    yield None
                 touched = 0
     if pace.is_over(touched):
-        yield
+        yield None
     return dict(numbers)

@@ -64,13 +64,13 @@ class _Heterogeneous:
             self.owners[topic_id] = [_NO_MEMBER] * partitions
             self.free[topic_id] = partitions
             if self.pace.is_over(4 + partitions // 8):
-                yield
+                yield None
         keys = yield from sorted_in_steps(list(by_key), self.pace)
         for key in keys:
             for some in pieces_of(by_key[key]):
                 self.topic_ids.extend(some)
                 if self.pace.is_over(1 + len(some) // 8):
-                    yield
+                    yield None
 
     def _keep(self) -> Generator[None, None, None]:
         for number, member_id in enumerate(self.members):
@@ -83,16 +83,16 @@ class _Heterogeneous:
                     self.sizes[number] += taken
                     self.free[topic_id] -= taken
                     if self.pace.is_over(3 + len(piece)):
-                        yield
+                        yield None
             if self.pace.is_over(2):
-                yield
+                yield None
 
     def _assign_free(self) -> Generator[None, None, None]:
         for topic_id in self.topic_ids:
             if self.free[topic_id]:
                 yield from self._assign_free_of(topic_id)
             if self.pace.is_over(1):
-                yield
+                yield None
 
     def _assign_free_of(self, topic_id: bytes) -> Generator[None, None, None]:
         balancer = yield from self._balancer_of(topic_id)
@@ -106,7 +106,7 @@ class _Heterogeneous:
                     sizes[number] += 1
                     assigned += 1
             if self.pace.is_over((end - start) // 4 + 2 * assigned):
-                yield
+                yield None
 
     def _balancer_of(self, topic_id: bytes) -> Generator[None, None, SubscriberBalancer]:
         """Return a balancer of the topic's subscribers as they are loaded now."""
@@ -115,13 +115,13 @@ class _Heterogeneous:
         for some in pieces_of(self.subscribers[topic_id]):
             keys.extend([self.sizes[number] * count + number for number in some])
             if self.pace.is_over(1 + len(some) // 2):
-                yield
+                yield None
         keys = yield from sorted_in_steps(keys, self.pace)
         ordered: list[int] = []
         for some in pieces_of(keys):
             ordered.extend([key % count for key in some])
             if self.pace.is_over(1 + len(some) // 4):
-                yield
+                yield None
         return SubscriberBalancer(ordered, self.sizes)
 
     def _balance(self) -> Generator[None, None, None]:
@@ -129,7 +129,7 @@ class _Heterogeneous:
         for some in pieces_of(self.topic_ids):
             topic_ids.extend([topic_id for topic_id in some if len(self.subscribers[topic_id]) > 1])
             if self.pace.is_over(len(some)):
-                yield
+                yield None
         last = -1  # the place of the topic that moved partitions last; before any has, that of the first topic
         for _ in range(MOST_ROUNDS):
             for place, topic_id in enumerate(topic_ids):
@@ -146,7 +146,7 @@ class _Heterogeneous:
             of_some = [self.sizes[number] for number in some]
             loads += (min(of_some), max(of_some))
             if self.pace.is_over(4 + len(some) // 2):
-                yield
+                yield None
         if max(loads) - min(loads) <= 1:
             return 0
         stock = yield from self._partitions_by_owner(topic_id)
@@ -158,7 +158,7 @@ class _Heterogeneous:
             if giver == _NO_MEMBER:
                 break
             if self.pace.is_over(3):
-                yield
+                yield None
             given = stock.get(giver)
             if not given:
                 balancer.exclude_most_loaded()
@@ -184,7 +184,7 @@ class _Heterogeneous:
                     found[number] = [partition]
                 partition += 1
             if self.pace.is_over(len(some)):
-                yield
+                yield None
         return found
 
     def _result(self) -> AssignmentSteps:
@@ -193,7 +193,7 @@ class _Heterogeneous:
         for some in pieces_of(self.members):
             shares.extend([{} for _ in some])
             if self.pace.is_over(len(some)):
-                yield
+                yield None
         for topic_id in (yield from sorted_in_steps(self.topic_ids, self.pace)):
             found = yield from self._partitions_by_owner(topic_id)
             del self.owners[topic_id], self.subscribers[topic_id]
@@ -201,16 +201,16 @@ class _Heterogeneous:
                 number, partitions = found.popitem()
                 shares[number][topic_id] = tuple(partitions)
                 if self.pace.is_over(1 + len(partitions) // 8):
-                    yield
+                    yield None
             if self.pace.is_over(3):
-                yield
+                yield None
         result: dict[str, Assignment] = {}
         for number, member_id in enumerate(self.members):
             share, target = shares[number], self.spec.members[member_id].target
             result[member_id] = (target if target == share else share) if share else NOTHING_ASSIGNED
             shares[number] = {}
             if self.pace.is_over(2 + len(share)):
-                yield
+                yield None
         return result
 
 

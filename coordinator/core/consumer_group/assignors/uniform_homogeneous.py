@@ -45,7 +45,7 @@ class _Homogeneous:
         for number, topic_id in enumerate(self.topic_ids, 1):
             self.taken[topic_id] = bytearray(self.spec.topics[topic_id])
             if number % MOST_AT_ONCE == 0 and self.pace.is_over(MOST_AT_ONCE):
-                yield
+                yield None
         yield from self._take_present_targets()
         yield from self._cut_to_quotas()
         free = yield from self._free_partitions()
@@ -71,16 +71,16 @@ class _Homogeneous:
                         kept.append((topic_id, mine))
                         count += len(mine)
                     if self.pace.is_over(2 + len(piece)):
-                        yield
+                        yield None
             self.kept[member_id] = kept
             by_count.setdefault(count, []).append(member_id)
             if self.pace.is_over(2):
-                yield
+                yield None
         for count in sorted(by_count, reverse=True):
             for some in pieces_of(by_count[count]):
                 self.order.extend([(member_id, count) for member_id in some])
                 if self.pace.is_over(len(some)):
-                    yield
+                    yield None
 
     def _cut_to_quotas(self) -> Generator[None, None, None]:
         each, extra = divmod(sum(self.spec.topics.values()), len(self.order))
@@ -99,9 +99,9 @@ class _Homogeneous:
                     taken[partition] = 0
                 rest += len(given_up)
                 if self.pace.is_over(1 + len(given_up)):
-                    yield
+                    yield None
             if self.pace.is_over(1):
-                yield
+                yield None
 
     def _free_partitions(self) -> Generator[None, None, list[_Piece]]:
         """Return the partitions that no member keeps, by topic and number."""
@@ -113,7 +113,7 @@ class _Homogeneous:
                 if taken.find(0, start, end) >= 0:
                     free.append((topic_id, [partition for partition in range(start, end) if not taken[partition]]))
                 if self.pace.is_over(3 + (end - start) // 2):
-                    yield
+                    yield None
         return free
 
     def _fill(self, free: list[_Piece]) -> Generator[None, None, None]:
@@ -131,7 +131,7 @@ class _Homogeneous:
                     free[number] = (topic_id, ())
                     number, offset = number + 1, 0
                 if self.pace.is_over(2 + len(added) // 8):
-                    yield
+                    yield None
 
     def _result(self) -> AssignmentSteps:
         """Return the result for all members. A target that stays is the object that it was, so it is in memory once."""
@@ -142,7 +142,7 @@ class _Homogeneous:
             assignment = yield from self._joined(pieces)
             result[member_id] = target if assignment == target else assignment
             if self.pace.is_over(2):
-                yield
+                yield None
         return result
 
     def _joined(self, pieces: list[_Piece]) -> Generator[None, None, Assignment]:
@@ -153,13 +153,13 @@ class _Homogeneous:
         for topic_id, piece in pieces:
             found.setdefault(topic_id, []).append(piece)
             if self.pace.is_over(1):
-                yield
+                yield None
         topic_ids = yield from sorted_in_steps(list(found), self.pace)
         joined: dict[bytes, tuple[int, ...]] = {}
         for topic_id in topic_ids:
             joined[topic_id] = partitions = _in_order(found[topic_id])
             if self.pace.is_over(2 + len(partitions) // 8):
-                yield
+                yield None
         return joined
 
 
