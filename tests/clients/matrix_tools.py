@@ -199,6 +199,8 @@ def alter_topic(operator: Operator) -> None:
 def api_versions(operator: Operator) -> None:
     said = operator.run("BrokerApiVersionsCommand")
     assert "JoinGroup(11): 0 to 9 [usable: 9]" in said, said
+    said = operator.run("FeatureCommand", "describe")
+    assert "group.version" in said and "FinalizedVersionLevel: 1" in said, said
 
 
 TOOLS: dict[str, tuple[str, Callable[[Operator], None]]] = {
@@ -215,7 +217,7 @@ TOOLS: dict[str, tuple[str, Callable[[Operator], None]]] = {
     "delete": ("kafka-consumer-groups --delete", delete_group),
     "delete-records": ("kafka-delete-records", delete_records),
     "alter": ("kafka-topics --alter, --delete", alter_topic),
-    "versions": ("kafka-broker-api-versions", api_versions),
+    "versions": ("kafka-broker-api-versions; kafka-features describe", api_versions),
 }
 
 
