@@ -33,6 +33,7 @@ TO_SOCKETS: Final = 50  # one in so many frames is sent to a daemon, in addition
 def run(world: World, seed: int, frames: int) -> tuple[int, int]:
     """Send frames; return the memory in kB, warm and at the end. AssertionError names the round that broke a rule."""
     sent = rounds = looked_at = warm_kb = 0
+    earlier = connections()  # that other tests of this process keep
     while sent < frames:
         chance = Random(f"{seed}/{rounds}")
         strangers = [Stranger(chance) for _ in range(chance.choice(AT_ONCE))]
@@ -43,20 +44,26 @@ def run(world: World, seed: int, frames: int) -> tuple[int, int]:
         rounds += 1
         sent += sum(each.sent for each in strangers)
         if not warm_kb and sent > frames // WARM_UP:
-            warm_kb = look()
+            warm_kb = look(earlier)
             world.slowest_s = 0.0  # what is used for the first time is loaded by now
         elif sent - looked_at > LOOK_EVERY:
             looked_at = sent
-            look()
-    end_kb = look()
+            look(earlier)
+    end_kb = look(earlier)
     assert end_kb - warm_kb < MOST_GROWTH_KB, f"the memory has grown from {warm_kb} to {end_kb} kB"
     return warm_kb, end_kb
 
 
-def look() -> int:
-    """Return the memory in kB. No connection may be in it."""
+def connections() -> list[Connection]:
+    """Return all connections in the memory of this process."""
     gc.collect()
-    left = [each for each in gc.get_objects() if isinstance(each, Connection)]
+    return [each for each in gc.get_objects() if isinstance(each, Connection)]
+
+
+def look(earlier: list[Connection]) -> int:
+    """Return the memory in kB. No connection may be in it but those from before."""
+    known = set(map(id, earlier))
+    left = [each for each in connections() if id(each) not in known]
     assert not left, f"connections are left in memory: {left[:3]}"
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() // 1024
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,9 +24,10 @@ def keep(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
 
 
 @pytest.fixture
-def edge() -> Edge:
+def edge() -> Iterator[Edge]:
     tickets.clear()
-    return Edge({ApiKey.API_VERSIONS: HANDLERS[ApiKey.API_VERSIONS].handle, ApiKey.METADATA: keep})
+    yield Edge({ApiKey.API_VERSIONS: HANDLERS[ApiKey.API_VERSIONS].handle, ApiKey.METADATA: keep})
+    tickets.clear()
 
 
 def named(peer: Peer, name: str, software_version: str, *, version: int = 3) -> ClientSoftware:
