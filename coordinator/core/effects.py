@@ -10,10 +10,10 @@ append and returned by `appended` or `append_failed`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from coordinator.core.waiting_request import WaitingRequest
 
@@ -24,6 +24,8 @@ class ClientSoftware(NamedTuple):
     name: str
     version: str
 
+
+Describable: TypeAlias = "Callable[[Iterable[str]], set[str]]"  # from names of topics to some of them
 
 UNKNOWN_SOFTWARE: Final = ClientSoftware("", "")
 
@@ -44,6 +46,7 @@ class Ticket:
         "client_id",
         "client_software",
         "correlation_id",
+        "describable",
         "has_append",
         "held",
         "may_be_held",
@@ -72,6 +75,8 @@ class Ticket:
         self.client_id = client_id
         self.client_host = client_host  # in Java form: "/127.0.0.1"
         self.client_software = client_software
+        # Set by the access rules: returns those of some topics that the client may DESCRIBE. None: all of them.
+        self.describable: Describable | None = None
         self.may_be_held = False  # its client can wait for the answer; set by the connection
         self.held: WaitingRequest | None = None  # while it is held
         self.throttle_ms = 0  # set by the API layer: the answer tells the client to wait for so long (KIP-219)

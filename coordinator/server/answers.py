@@ -43,6 +43,7 @@ class Slot(Ticket):
         self.client_id = client_id
         self.client_host = client_host
         self.client_software = client_software
+        self.describable = None
         self.may_be_held = False
         self.held = None
         self.has_append = False

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from coordinator.core.offsets.commit_template import RepeatedCommit
-from coordinator.server.api.authorization.table import CHECKS, UNGUARDED
+from coordinator.server.api.authorization.groups import describable_topics
+from coordinator.server.api.authorization.table import CHECKS, RESOLVES_TOPICS, UNGUARDED
 from coordinator.server.api.authorization.verdict import Handle, HandleInSteps
 from coordinator.server.api.steps import answer_in_steps
 from coordinator.server.session_wrapper import SessionWrapper
@@ -35,6 +36,8 @@ def install(routes: Routes, access_of: AccessOf) -> None:
             handle(node, request, ticket, now_ms)
             return
         access = access_of(ticket.session.principal, ticket.client_host.removeprefix("/"), key)
+        if key in RESOLVES_TOPICS:
+            ticket.describable = describable_topics(access)
         verdict = CHECKS[key](request, ticket.version, access, node.topics)
         if verdict is None:
             handle(node, request, ticket, now_ms)

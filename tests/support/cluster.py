@@ -18,7 +18,7 @@ from coordinator.core.cluster import ClusterNode
 from coordinator.core.consumer_group.assignors.interface import ConsumerGroupPartitionAssignor
 from coordinator.core.consumer_group.assignors.known import assignors_of
 from coordinator.core.coordinator import GroupCoordinator
-from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Effects, Producer, Ticket
+from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Describable, Effects, Producer, Ticket
 from coordinator.core.events.model import AnyEvent, Rebalance
 from coordinator.core.group.group import Group
 from coordinator.core.loading import LoadedState
@@ -170,6 +170,7 @@ class Cluster:
         host: str = "/127.0.0.1",
         software: ClientSoftware = UNKNOWN_SOFTWARE,
         can_wait: bool = False,
+        describable: Describable | None = None,
     ) -> Call:
         call = Call(api, version)
         self.calls.append(call)
@@ -183,6 +184,7 @@ class Cluster:
             client_software=software,
         )
         ticket.may_be_held = can_wait
+        ticket.describable = describable
         assert row.min_version <= version <= row.max_version
         data = codec.encode_request(request, version)
         request = codec.decode_request(int(row.key), version, data, 0)

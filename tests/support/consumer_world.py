@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from coordinator.core.consumer_group.group import ConsumerGroup
 from coordinator.core.consumer_group.held_heartbeat import HeldHeartbeat
-from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware
+from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Describable
 from protocol.error_codes import ErrorCode
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, DescribedGroup
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
@@ -39,6 +39,7 @@ class ConsumerWorld(Cluster):
         software: ClientSoftware = UNKNOWN_SOFTWARE,
         can_wait: bool = False,
         host: str = "/127.0.0.1",
+        describable: Describable | None = None,
         **fields: Any,
     ) -> Call:
         """Send a heartbeat; a field that is not given is null. A join gives a rebalance timeout and owns nothing."""
@@ -61,6 +62,7 @@ class ConsumerWorld(Cluster):
             software=software,
             can_wait=can_wait,
             host=host,
+            describable=describable,
         )
 
     def release_held(self, call: Call) -> None:

@@ -130,7 +130,7 @@ class ClassicMembers:
             classic=ClassicProtocols(request.session_timeout_ms, protocols),
         )
         owned = partitions_by_id(subscription.owned_partitions, groups.topics)
-        changes = subscribe(groups, change, found, member, context)
+        changes = subscribe(groups, change, found, member, ticket, context)
         if is_downgrade:
             is_behind = group.epoch > group.assignment_epoch
             if not is_behind:

@@ -352,11 +352,13 @@ class ConsumerGroups:
         else:
             self._timers.in_background(steps, group.shard)
 
-    def resolve_if_due(self, group: ConsumerGroup, before: Resolved, context: Context, *, needs_refresh: bool) -> None:
+    def resolve_if_due(
+        self, group: ConsumerGroup, before: Resolved, ticket: Ticket, context: Context, *, needs_refresh: bool
+    ) -> None:
         """Start to resolve the regular expressions of a group if one is new, or topics were created."""
         if wants_resolution(group, before, self.topics, context, needs_refresh=needs_refresh):
             group.resolving = True
-            self._timers.in_background(resolve(group, self.topics, context), group.shard)
+            self._timers.in_background(resolve(group, self.topics, ticket.describable, context), group.shard)
 
     # -- timers --------------------------------------------------------------------------------------------------
 

@@ -184,7 +184,7 @@ def beat(
     check_size(change.group, member_id, request.instance_id, context)
     found = find_member(change, request, member_id)
     member = updated(found, request, ticket)
-    changes = subscribe(groups, change, found, member, context)
+    changes = subscribe(groups, change, found, member, ticket, context)
     groups.update_target_if_behind(change, context, is_homogeneous=changes.is_homogeneous)
     return follow(groups, change, member, owned_of(request), found, is_changed=changes.is_changed)
 
@@ -218,6 +218,7 @@ def subscribe(
     change: ConsumerGroupChange,
     found: ConsumerMember,
     member: ConsumerMember,
+    ticket: Ticket,
     context: Context,
 ) -> SubscriptionChanges:
     """Put `member` in the place of `found` and raise the group epoch if need be. Raises GroupError."""
@@ -234,7 +235,7 @@ def subscribe(
         change.write_member(member)
     if found.regex and found.regex not in group.regex_counts:
         change.drop_regex(found.regex)
-    groups.resolve_if_due(group, resolved, context, needs_refresh=regex.needs_refresh)
+    groups.resolve_if_due(group, resolved, ticket, context, needs_refresh=regex.needs_refresh)
     has_new_assignor = member.classic is None and group.assignor_name(groups.names) != assignor
     is_input_changed = names_changed or regex.is_resolved or has_new_assignor
     has_looked = bump_epoch(

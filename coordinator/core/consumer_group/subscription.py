@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from coordinator.core.consumer_group.member import ConsumerMember
     from coordinator.core.consumer_group.topics import TopicsImage
     from coordinator.core.context import Context
+    from coordinator.core.effects import Describable
     from coordinator.core.work import Steps
 
 RESOLVED_AGAIN_AFTER_MS: Final = 10_000  # at the earliest
+DESCRIBED_PER_STEP: Final = 250  # topics whose access rules are looked at in one step
 
 
 def topic_ids_of(names: Iterable[str], topics: TopicsImage) -> frozenset[bytes]:
@@ -133,10 +135,11 @@ def wants_resolution(
     )
 
 
-def resolve(group: ConsumerGroup, topics: TopicsImage, context: Context) -> Steps:
+def resolve(group: ConsumerGroup, topics: TopicsImage, describable: Describable | None, context: Context) -> Steps:
     """Resolve all regular expressions of a group, in steps, and raise its epoch if any matches other topics now.
 
-    The caller has set `group.resolving`. Topics come in the order of their names.
+    The caller has set `group.resolving`. Topics come in the order of their names. Those that the client of the request
+    may not DESCRIBE are left out, also for other members, as in Kafka (`filterTopicDescribeAuthorizedTopics`).
     """
     version, began_ms = topics.version, context.wall_ms
     try:
@@ -149,6 +152,13 @@ def resolve(group: ConsumerGroup, topics: TopicsImage, context: Context) -> Step
                 yield None
                 matching += compiled.matching(names[start : start + compiled.names_per_step])
             found[regex] = sorted(matching)
+        if describable is not None:
+            matching = sorted({name for matched in found.values() for name in matched})
+            allowed: set[str] = set()
+            for start in range(0, len(matching), DESCRIBED_PER_STEP):
+                yield None
+                allowed |= describable(matching[start : start + DESCRIBED_PER_STEP])
+            found = {regex: [name for name in matched if name in allowed] for regex, matched in found.items()}
         if group.is_dead:
             return
         change = ConsumerGroupChange(group)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.consumer_group.describe import refused as consumer_group_refused
@@ -40,8 +41,9 @@ from protocol.messages.sync_group import SyncGroupRequest
 from protocol.schema import changed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from coordinator.core.effects import Describable
     from coordinator.core.topics.topics import Topics
     from coordinator.security.acl.access import Access
 
@@ -112,6 +114,15 @@ def consumer_group_heartbeat(
     ):
         return AnswerNow(heartbeat_refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     return verdict
+
+
+def describable_topics(access: Access) -> Describable:
+    """Return the filter of the topics that a client may describe. It writes no audit log, as in Kafka."""
+    return partial(_describable, access)
+
+
+def _describable(access: Access, names: Iterable[str]) -> set[str]:
+    return allowed(access, AclOperation.DESCRIBE, ResourceType.TOPIC, names, is_logged=False)
 
 
 def consumer_group_describe(

@@ -67,3 +67,6 @@ CHECKS: Final[Mapping[int, Check]] = MappingProxyType(
         ApiKey.LIST_GROUP_FIGURES: cluster.list_group_figures,
     }
 )
+
+# Requests that may resolve the regular expressions of their group: topics are filtered by the rights of their client.
+RESOLVES_TOPICS: Final = frozenset({int(ApiKey.CONSUMER_GROUP_HEARTBEAT), int(ApiKey.JOIN_GROUP)})
