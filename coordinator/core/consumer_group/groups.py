@@ -92,7 +92,7 @@ class ConsumerGroups:
         group = self._registry.consumer_groups.get(request.group_id)
         if group is not None and (former := group.held.get(request.member_id)) is not None:
             former.release(Release.OTHER_CONNECTION, context)
-        if group is not None and is_plain(group, request, ticket, self.topics.version) and not group.is_dead:
+        if group is not None and is_plain(group, request, ticket, self.topics, context) and not group.is_dead:
             session = self.renew(group, request.member_id, ticket, context)
             for_ms = hold_ms(group, request.member_id, ticket, context)
             if for_ms:

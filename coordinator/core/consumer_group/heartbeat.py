@@ -20,6 +20,7 @@ from coordinator.core.consumer_group.subscription import (
     have_topics_changed,
     topic_ids_of,
     update_regex,
+    wants_resolution,
 )
 from protocol.error_codes import ErrorCode
 from protocol.messages.consumer_group_heartbeat import (
@@ -33,6 +34,7 @@ from protocol.messages.consumer_group_heartbeat import (
 if TYPE_CHECKING:
     from coordinator.core.consumer_group.group import ConsumerGroup
     from coordinator.core.consumer_group.groups import ConsumerGroups
+    from coordinator.core.consumer_group.topics import TopicsImage
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -48,7 +50,9 @@ class HeartbeatOutcome(NamedTuple):
     member: ConsumerMember  # reconciled
 
 
-def is_plain(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, topics_version: int) -> bool:
+def is_plain(
+    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, ticket: Ticket, topics: TopicsImage, context: Context
+) -> bool:
     """Return whether a heartbeat changes nothing but the session: most do, and need none of the steps.
 
     What the client owns does not matter to a member that has its target.
@@ -61,7 +65,7 @@ def is_plain(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, ticke
         and member.epoch == group.assignment_epoch
         and member.state == STABLE
         and group.epoch == group.assignment_epoch
-        and group.seen_topics_version == topics_version
+        and group.seen_topics_version == topics.version
         and request.subscribed_topic_names is None
         and request.subscribed_topic_regex is None
         and request.rebalance_timeout_ms == -1
@@ -71,7 +75,10 @@ def is_plain(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, ticke
         and member.client_id == ticket.client_id
         and member.client_host == ticket.client_host
         and member.classic is None
-        and not group.regex_counts
+        and (
+            not group.regex_counts
+            or not wants_resolution(group, Resolved.of(group), topics, context, needs_refresh=False)
+        )
     )
 
 

@@ -3,7 +3,8 @@
 `is_plain` decides when the template is made. Of what it looks at, a repetition can only differ in the member's value,
 which is replaced by each change, in the epochs of the group, and in the topics. The template declines when one of them
 is another one, when settings of the group were altered, and while an earlier heartbeat of the member is held or an
-append of the group is in flight, because the answer belongs behind these.
+append of the group is in flight, because the answer belongs behind these. A group with a regular expression has none,
+because that is resolved again after some time.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ class ConsumerHeartbeatTemplate(RepeatedHeartbeat):
     ) -> ConsumerHeartbeatTemplate | None:
         """Return a template of a heartbeat; None if a repetition of it may change something."""
         group = groups.group_of(command)
-        if group is None or group.is_dead or not is_plain(group, command.request, ticket, groups.topics.version):
+        if group is None or group.is_dead or group.regex_counts:
+            return None
+        if not is_plain(group, command.request, ticket, groups.topics, context):
             return None
         return cls(groups, group, command, ticket, context)
 

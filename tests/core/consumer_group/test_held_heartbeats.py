@@ -234,14 +234,35 @@ def test_a_client_whose_heartbeats_never_can_be_held_sends_them_as_usual() -> No
     assert intervals == [250, 5000, 5000, 5000]
 
 
-def test_a_group_with_a_regular_expression_sends_them_as_usual() -> None:
+def by_regex() -> ConsumerWorld:
     world = ConsumerWorld({"t": 4})
-    world.beat("A", 0, subscribed_topic_regex="t.*", software=JAVA, can_wait=True)
-    for _ in range(6):
-        epoch = world.consumer_group().members["A"].epoch
-        answer = world.beat("A", epoch, owned=world.assigned("A"), software=JAVA, can_wait=True).answer
-    assert world.assigned("A") == {"t": [0, 1, 2, 3]}
-    assert answer.heartbeat_interval_ms == 5000
+    world.beat("A", 0, subscribed_topic_regex="t.*")
+    assert world.told(world.beat("A", 1)) == (2, {"t": [0, 1, 2, 3]})
+    return world
+
+
+@pytest.mark.parametrize("software", [LIBRDKAFKA, JAVA])
+def test_a_member_with_a_regular_expression_hears_of_its_next_step_at_once(software: ClientSoftware) -> None:
+    world = by_regex()
+    call = held(world, software=software)
+    world.beat("B", 0, subscribed_topic_regex="t.*")
+    assert world.told(call) == (2, {"t": [0, 1]})
+
+
+def test_a_heartbeat_that_has_its_regular_expression_resolved_again_is_not_held() -> None:
+    world = by_regex()
+    call = held(world)
+    world.topics_image.create("t2", 1)
+    world.advance("11s")
+    assert world.told(call) == (2, None), "it was held until its time was over"
+    assert world.told(world.beat("A", 2, software=LIBRDKAFKA, can_wait=True)) == (2, None)
+    assert world.told(world.beat("A", 2))[1] == {"t": [0, 1, 2, 3], "t2": [0]}
+    for _ in range(130):
+        call = world.beat("A", 3, software=LIBRDKAFKA, can_wait=True)
+        if not call.is_parked:
+            break
+        world.advance("5s")
+    assert not call.is_parked, "the interval of group.consumer.regex.refresh.interval.ms is over"
 
 
 def test_none_is_sent_soon_whose_connection_may_not_have_it_held() -> None:
