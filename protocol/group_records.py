@@ -88,6 +88,7 @@ class RecordKey(NamedTuple):
 
 
 _VERSION: Final = struct.Struct(">h")
+_VERSION_AND_LENGTH: Final = struct.Struct(">hh")
 _DECODERS: Final[Mapping[RecordKind, Mapping[int, Callable[[bytes, int], Any]]]] = {
     RecordKind.CONSUMER_GROUP: generated.DECODE_CONSUMER_GROUP_METADATA_VALUE,
     RecordKind.CONSUMER_TOPICS: generated.DECODE_CONSUMER_GROUP_PARTITION_METADATA_VALUE,
@@ -123,8 +124,12 @@ def decode_record_key(data: bytes) -> RecordKey | None:
 
 def encode_key(kind: RecordKind, group_id: str, second: str = "") -> bytes:
     """Encode a key. `second` is a member id or a regular expression, for the kinds that have one."""
-    parts = [group_id.encode()] + ([second.encode()] if kind in HAS_SECOND else [])
-    return _VERSION.pack(kind) + b"".join(_VERSION.pack(len(part)) + part for part in parts)
+    group = group_id.encode()
+    key = _VERSION_AND_LENGTH.pack(kind, len(group)) + group
+    if kind in HAS_SECOND:
+        member = second.encode()
+        key += _VERSION.pack(len(member)) + member
+    return key
 
 
 def decode_record_value(kind: RecordKind, data: bytes) -> Value:

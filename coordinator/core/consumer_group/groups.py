@@ -24,6 +24,7 @@ from coordinator.core.consumer_group.session import MemberSession, session_timeo
 from coordinator.core.consumer_group.subscription import Resolved, resolve, wants_resolution
 from coordinator.core.consumer_group.target import (
     ASSIGNED_AT_ONCE,
+    ASSIGNED_IN_UPGRADE,
     size_of,
     update_target,
     update_target_in_slices,
@@ -342,7 +343,8 @@ class ConsumerGroups:
         if group.epoch <= group.assignment_epoch or group.is_assigning or context.now_ms < group.assigns_after_ms:
             return
         assignor = self.assignors[group.assignor_name(self.names)]
-        if not assignor.is_offloaded and size_of(group, self.topics) <= ASSIGNED_AT_ONCE:
+        most = ASSIGNED_AT_ONCE if change.upgraded is None else ASSIGNED_IN_UPGRADE
+        if not assignor.is_offloaded and size_of(group, self.topics) <= most:
             update_target(change, assignor, self.topics, context, is_homogeneous=is_homogeneous)
             return
         group.is_assigning = True

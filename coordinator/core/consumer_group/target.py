@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # Values that tests change are not Final: mypyc would compile them into the code.
 ASSIGNED_AT_ONCE = 4_000  # members and partitions; a group with more is assigned in slices
+ASSIGNED_IN_UPGRADE = 1_000  # likewise in the event of an upgrade, which writes three records of each member
 MEMBERS_PER_STEP: Final = 250
 ASKED_AGAIN_MS: Final = 1_000  # after an assignor has failed
 
