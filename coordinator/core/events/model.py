@@ -353,7 +353,7 @@ INCIDENT_TEXT: Final[dict[IncidentKind, Callable[[Incident], str]]] = {
     IncidentKind.REBALANCE_SLOW: _slow,
     IncidentKind.STATIC_MEMBER_REPLACED: _replaced,
     IncidentKind.NOT_POLLING: _not_polling,
-    IncidentKind.ASSIGNOR_FAILED: lambda event: f"Group {event.group} keeps its assignment. {event.reason}",
+    IncidentKind.ASSIGNOR_FAILED: lambda event: f"Group {event.group} keeps its assignment. {event.reason}".rstrip(),
     IncidentKind.GROUP_LOADED: lambda event: f"Group {event.group} was loaded; its sessions began anew.",
     IncidentKind.GROUP_UPGRADED: lambda event: (
         f"Group {event.group} is a consumer group (KIP-848) from epoch {event.generation} on, because "
