@@ -104,7 +104,7 @@ class HeartbeatTemplate(RepeatedHeartbeat):
 
     @property
     def may_wait(self) -> bool:
-        return True
+        return True  # `park` looks at the session timeout, which may change
 
     @property
     def response(self) -> HeartbeatResponse:
