@@ -28,7 +28,7 @@ from coordinator.server.answers import Slot, encode, frame_start
 from coordinator.server.api.api_versions import unsupported_version
 from coordinator.server.api.offset_commit import IdsOfCommit
 from coordinator.server.connection_login import ConnectionLogin
-from coordinator.server.frame_templates import HEARTBEATS, CommitFrame, HeartbeatFrame, RecentCommits
+from coordinator.server.frame_templates import CommitFrame, HeartbeatFrame, RecentCommits
 from coordinator.server.knocks import BY_API_KEY, HTTP, http_answer, knock_of, sentence_of
 from coordinator.server.line_limit import rare
 from coordinator.server.listener import UNPROTECTED
@@ -55,7 +55,6 @@ LOG = logging.getLogger("coordinator.connection")
 
 OFFSET_COMMIT: Final = int(ApiKey.OFFSET_COMMIT)
 FETCH: Final = int(ApiKey.FETCH)
-MAY_BE_HELD: Final = frozenset({*HEARTBEATS, int(ApiKey.SYNC_GROUP)})
 STEP_S: Final = 0.0005  # how long requests of one connection run in a row while other connections have queued work
 CHECKED_EVERY: Final = 16  # recognised heartbeats, of about 1 µs each, between two reads of the clock; a power of two
 SMALL_READ: Final = 16_384  # bytes; cutting them into frames takes 0.1 ms at most
@@ -537,7 +536,7 @@ class Connection(asyncio.Protocol):
         except Exception as error:
             self._undecodable(frame, route, error)
             return 0.0
-        if is_last and route.key in HEARTBEATS and self._parks_heartbeats and not route.has_layer:
+        if self._parks_heartbeats and is_last and route.heartbeat_template is not None and not route.has_layer:
             slot = self._slot_of(frame, route)
             heartbeat = self._remember_heartbeat(frame, request, slot, route, now_ms)
             if heartbeat is not None and heartbeat.may_be_parked and self._park(heartbeat, slot, now_ms):
@@ -604,7 +603,7 @@ class Connection(asyncio.Protocol):
         slot = self._slot_of(frame, route)
         if len(frame) > LONG_FRAME:
             slot.is_long = True
-        if is_last and route.key in MAY_BE_HELD:
+        if is_last and route.may_be_held:
             slot.may_be_held = self._parks_heartbeats and (self._login is None or self._login.may_hold(now_ms))
         runtime = self._runtime
         started_s = self.monotonic()
@@ -626,20 +625,17 @@ class Connection(asyncio.Protocol):
             self._meter.took(ended_s - started_s)
         if route.rebalances and not self._is_queued:
             self._slices.rebalanced(ended_s - started_s)
-        if slot.held is not None:
-            slot.received_s = 0.0  # what its client waits for is news, not the server
         if self._slots and self._slots[-1] is slot and slot.answer is None:
             if slot.has_append and route.waits_for_log:  # only durability is missing
                 slot.may_be_held = False  # requests behind it may run
-                is_repeatable = slot.amend is None or isinstance(slot.amend, IdsOfCommit)
-                is_repeatable = is_repeatable and not route.is_intercepted and not self._quotas.is_active
-                if route.key == OFFSET_COMMIT and is_repeatable:
-                    self._remember_commit(frame, body, request, route)
+                if route.key == OFFSET_COMMIT:
+                    self._remember_commit(frame, body, request, slot, route)
                 return ended_s
             self._parked = slot
             if slot.held is None:
                 return ended_s
-        if route.key in HEARTBEATS and not route.is_intercepted and slot.amend is None:
+            slot.received_s = 0.0  # what its client waits for is news, not the server
+        if route.heartbeat_template is not None and not route.is_intercepted and slot.amend is None:
             self._remember_heartbeat(frame, request, slot, route, now_ms)
         return ended_s
 
@@ -697,17 +693,25 @@ class Connection(asyncio.Protocol):
         self._slots.append(slot)
         self.answer(slot, unsupported_version())
 
-    def _remember_commit(self, frame: bytes, body: int, request: Any, route: Route) -> None:
-        """Make a template of a commit that was accepted, if that pays. `body` is 0 if it was recognised."""
+    def _remember_commit(self, frame: bytes, body: int, request: Any, slot: Slot, route: Route) -> None:
+        """Make a template of a commit that was accepted, if it can be recognised when it is repeated, and if that pays.
+
+        `body` is 0 if it was recognised.
+        """
         commits = self._commits
+        if commits is not None and not body:
+            commits.used()
+            return
+        if route.is_intercepted or self._quotas.is_active:
+            return
+        if slot.amend is not None and not isinstance(slot.amend, IdsOfCommit):
+            return
         if commits is None:
             config = self._runtime.config
             commits = self._commits = RecentCommits(
                 config.connection_max_template_bytes, config.connection_max_unused_templates
             )
-        if not body:
-            commits.used()
-        elif commits.is_worth_a_template(len(frame)):
+        if commits.is_worth_a_template(len(frame)):
             self._commit = CommitFrame.of(frame, body, request, route, self._runtime.core)
 
     def forget_templates(self) -> None:

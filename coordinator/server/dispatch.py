@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from coordinator.metrics.histogram import LATENCY_BOUNDS_S, Histogram
 from coordinator.server.api.handler import Api, Handle
+from coordinator.server.frame_templates import HEARTBEATS
 from protocol import codec
 from protocol.api_keys import ApiKey
 
@@ -34,12 +35,14 @@ class Route:
         "handle",
         "has_layer",
         "has_quota",
+        "heartbeat_template",
         "is_flexible",
         "is_intercepted",
         "is_size_limited",
         "key",
         "latency",
         "max_elements",
+        "may_be_held",
         "name",
         "parked",
         "rebalances",
@@ -69,6 +72,8 @@ class Route:
         self.has_quota = api.key.is_kafkas and self.key not in WITHOUT_QUOTA
         self.has_layer = False  # a layer before the handler must see a request that was not seen before
         self.is_intercepted = False  # a layer before the handler must see each request
+        self.heartbeat_template = HEARTBEATS.get(self.key)  # None: it is no heartbeat
+        self.may_be_held = self.heartbeat_template is not None or api.key is ApiKey.SYNC_GROUP
         self.shape = api.shape
         self.requests = 0  # decoded and handled so far
         self.recognised = 0  # heartbeats that were recognised by their bytes and answered at once

@@ -105,7 +105,8 @@ class HeartbeatFrame:
 
         `may_be_parked`: its client is one that may wait for the answer.
         """
-        template = HEARTBEATS[route.key](core, request, ticket, now_ms)
+        make = route.heartbeat_template
+        template = None if make is None else make(core, request, ticket, now_ms)
         if template is None:
             return None
         return cls(frame, template, route, may_be_parked=may_be_parked and template.may_wait)

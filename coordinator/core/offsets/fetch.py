@@ -266,17 +266,14 @@ def _partitions(
         elif offset is None:
             partitions.append(_partition(index))
         else:
-            partitions.append(_partition(index, offset.offset, offset.leader_epoch, offset.metadata))
+            partitions.append(
+                OffsetFetchResponsePartitions(index, offset.offset, offset.leader_epoch, offset.metadata, _NONE)
+            )
     return partitions
 
 
-def _partition(
-    index: int, offset: int = -1, leader_epoch: int = -1, metadata: str = "", error: int = _NONE
-) -> OffsetFetchResponsePartitions:
+def _partition(index: int, error: int = _NONE) -> OffsetFetchResponsePartitions:
+    """Return a partition without an offset."""
     return OffsetFetchResponsePartitions(
-        partition_index=index,
-        committed_offset=offset,
-        committed_leader_epoch=leader_epoch,
-        metadata=metadata,
-        error_code=error,
+        partition_index=index, committed_offset=-1, committed_leader_epoch=-1, metadata="", error_code=error
     )

@@ -34,9 +34,15 @@ class Array(NamedTuple):
     def weigh(self, message: Any) -> int:
         """Return the number of elements, with those of the arrays within them."""
         elements = getattr(message, self.field)
-        if self.of is not None or self.long_field:
-            return len(elements) + sum(map(self.weigh_within, elements))
-        return len(elements)
+        of, long_field = self.of, self.long_field
+        weight = len(elements)
+        if of is not None or long_field:
+            for element in elements:
+                if of is not None:
+                    weight += of.weigh(element)
+                if long_field:
+                    weight += len(getattr(element, long_field)) // BYTES_PER_ELEMENT
+        return weight
 
     def is_long(self, message: Any) -> bool:
         """Return True if a message weighs more than a piece. Ten thousand elements are not weighed for that.

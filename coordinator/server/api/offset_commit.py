@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from coordinator.core.offsets.commit import CommitWithoutEpochs
 from coordinator.core.offsets.commit_template import RepeatedCommit
 from coordinator.server.api.chunked_responses import TOPICS
-from coordinator.server.api.handler import Api, Section, handle_in_core
+from coordinator.server.api.handler import Api, Section
 from coordinator.server.api.refused_topics import refused_first
 from coordinator.server.api.topic_ids import add_names, amend_first, id_of
 from protocol.api_keys import ApiKey
@@ -56,15 +56,17 @@ class IdsOfCommit:
 
 
 def handle(node: Node, request: OffsetCommitRequest | RepeatedCommit, ticket: Ticket, now_ms: int) -> None:
+    version = ticket.version
     command: Any = request
-    if ticket.version >= FIRST_WITH_TOPIC_IDS:
+    if version < FIRST_WITH_MEMBER_EPOCHS:
+        if not isinstance(request, RepeatedCommit):
+            command = CommitWithoutEpochs(request)
+    elif version >= FIRST_WITH_TOPIC_IDS:
         command = _by_names(node, request, ticket)
         if command is None:
             node.reply(ticket, OffsetCommitResponse())
             return
-    elif ticket.version < FIRST_WITH_MEMBER_EPOCHS and not isinstance(request, RepeatedCommit):
-        command = CommitWithoutEpochs(request)
-    handle_in_core(node, command, ticket, now_ms)
+    node.execute(node.core.handle(command, ticket, now_ms), ticket)
 
 
 def _by_names(
