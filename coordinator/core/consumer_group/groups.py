@@ -17,9 +17,10 @@ from coordinator.core.consumer_group.describe import describe_consumer_groups
 from coordinator.core.consumer_group.errors import GroupError
 from coordinator.core.consumer_group.group import ConsumerGroup
 from coordinator.core.consumer_group.heartbeat import beat, is_plain, refused, success
-from coordinator.core.consumer_group.held_heartbeat import HeldConsumerHeartbeat, hold_ms, next_interval_ms
+from coordinator.core.consumer_group.held_heartbeat import HeldConsumerHeartbeat, hold_ms
 from coordinator.core.consumer_group.incidents import record_load, record_refusal, record_refused_upgrade
 from coordinator.core.consumer_group.member import STATIC_LEAVE_EPOCH, UNREVOKED
+from coordinator.core.consumer_group.next_interval import StepTaken, next_interval_ms
 from coordinator.core.consumer_group.session import MemberSession, session_timeout_ms
 from coordinator.core.consumer_group.subscription import Resolved, resolve, wants_resolution
 from coordinator.core.consumer_group.target import (
@@ -95,7 +96,7 @@ class ConsumerGroups:
             former.release(Release.OTHER_CONNECTION, context)
         if group is not None and is_plain(group, request, ticket, self.topics, context) and not group.is_dead:
             session = self.renew(group, request.member_id, ticket, context)
-            for_ms = hold_ms(group, request.member_id, ticket, context)
+            for_ms = hold_ms(group, session, ticket, context)
             if for_ms:
                 self.hold(group, command, ticket, for_ms, context)
                 return
@@ -106,7 +107,7 @@ class ConsumerGroups:
                 error_code=0,
                 member_id=member.member_id,
                 member_epoch=member.epoch,
-                heartbeat_interval_ms=next_interval_ms(group, member, session, ticket, context),
+                heartbeat_interval_ms=next_interval_ms(group, member, session, ticket, StepTaken.NONE, context),
             )
             self.answer(group, ticket, response, refused, context)
             return
@@ -194,9 +195,10 @@ class ConsumerGroups:
         session = self.renew(group, member_id, ticket, context)
         session.end_join()
         session.end_sync()
-        session.unheld = 0 if outcome.member != outcome.found else session.unheld + 1
+        step = outcome.step(request)
+        session.unheld = session.unheld + 1 if step is StepTaken.NONE else 0
         self._time_revocation(session, outcome, context)
-        interval_ms = next_interval_ms(group, outcome.member, session, ticket, context)
+        interval_ms = next_interval_ms(group, outcome.member, session, ticket, step, context)
         response = success(request, outcome, interval_ms)
         self.finish(change, ticket, response, refused, context, on_failed)
 

@@ -13,6 +13,7 @@ from coordinator.core.consumer_group.assignors.assignment import Assignment, ass
 from coordinator.core.consumer_group.change import ConsumerGroupChange
 from coordinator.core.consumer_group.errors import GroupError
 from coordinator.core.consumer_group.member import STABLE, ConsumerMember
+from coordinator.core.consumer_group.next_interval import StepTaken
 from coordinator.core.consumer_group.reconciliation import Facts, reconcile
 from coordinator.core.consumer_group.subscription import (
     Resolved,
@@ -48,6 +49,16 @@ class HeartbeatOutcome(NamedTuple):
     found: ConsumerMember  # as it was
     updated: ConsumerMember  # with what its client told
     member: ConsumerMember  # reconciled
+
+    def is_told(self, request: ConsumerGroupHeartbeatRequest) -> bool:
+        """Return whether the answer has the assignment: if the client joins, asks in full, or it has changed."""
+        return request.member_epoch == 0 or is_full(request) or self.member.assigned != self.found.assigned
+
+    def step(self, request: ConsumerGroupHeartbeatRequest) -> StepTaken:
+        """Return what the heartbeat has changed."""
+        if self.member == self.found:
+            return StepTaken.NONE
+        return StepTaken.TOLD if self.member.assigned and self.is_told(request) else StepTaken.UNTOLD
 
 
 def is_plain(
@@ -299,15 +310,14 @@ def is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
 def success(
     request: ConsumerGroupHeartbeatRequest, outcome: HeartbeatOutcome, interval_ms: int
 ) -> ConsumerGroupHeartbeatResponse:
-    """Return the answer. It has the assignment if the client joins, asks in full, or if the assignment has changed."""
+    """Return the answer."""
     member = outcome.member
-    is_told = request.member_epoch == 0 or is_full(request) or member.assigned != outcome.found.assigned
     return ConsumerGroupHeartbeatResponse(
         error_code=NONE,
         member_id=member.member_id,
         member_epoch=member.epoch,
         heartbeat_interval_ms=interval_ms,
-        assignment=to_wire(member.assigned) if is_told else None,
+        assignment=to_wire(member.assigned) if outcome.is_told(request) else None,
     )
 
 

@@ -65,7 +65,7 @@ class ConsumerHeartbeatTemplate(RepeatedHeartbeat):
         self._configs = context.group_configs
         self._own_configs = context.group_configs.get(group.group_id)
         self._timeout_ms = session_timeout_ms(group, member_id, context)
-        self._held_ms = longest_hold_ms(group, member_id, ticket, context)
+        self._held_ms = longest_hold_ms(group, session, ticket, context)
         self._answered = ConsumerGroupHeartbeatResponse(
             error_code=0,
             member_id=member_id,
@@ -85,7 +85,13 @@ class ConsumerHeartbeatTemplate(RepeatedHeartbeat):
             return None
         if not is_plain(group, command.request, ticket, groups.topics, context):
             return None
-        return cls(groups, group, command, ticket, context)
+        template = cls(groups, group, command, ticket, context)
+        return None if template.is_interval_growing() else template
+
+    def is_interval_growing(self) -> bool:
+        """Return whether the next answer tells a longer interval than the last one did, and waits longer."""
+        told_ms = self._session.told_ms
+        return self._has_one_answer and 0 <= told_ms < self._answered.heartbeat_interval_ms
 
     @property
     def may_wait(self) -> bool:

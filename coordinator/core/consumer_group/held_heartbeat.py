@@ -5,8 +5,8 @@ next one, there already. It is handled when the group has changed so that its me
 is over, or when bytes arrive behind it. Its arrival renews the session, and the answer does not. librdkafka counts the
 interval from the heartbeat before, and takes one without an answer for lost when it has passed: it is held for a little
 less, so that the next one comes at its usual time, and a client sends no more heartbeats than with Kafka. Java and
-franz-go wait longer than an interval for an answer, whatever the interval is: they are told a short one when their next
-heartbeat can be held, so that one waits at nearly all times, and hold it for longer than the usual interval.
+franz-go wait longer than an interval for an answer, whatever the interval is, and are held for longer than the usual
+one. Which interval each is told, so that a heartbeat waits at nearly all times: `next_interval_ms`.
 
 Held are those of clients that send their departure while a heartbeat has no answer yet; others would leave late.
 """
@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from coordinator.core.consumer_group.interval import DEFAULT_INTERVAL_MS, heartbeat_interval_ms
-from coordinator.core.consumer_group.member import STABLE, ConsumerMember
+from coordinator.core.consumer_group.interval import DEFAULT_INTERVAL_MS
+from coordinator.core.consumer_group.member import STABLE
 from coordinator.core.consumer_group.session import session_timeout_ms
 from coordinator.core.group.parked_heartbeat import SESSION_PARTS, STEP_MS, Release
 from coordinator.core.waiting_request import WaitingRequest
@@ -35,11 +35,7 @@ if TYPE_CHECKING:
 NOT_HELD: Final = frozenset({"kafka-python"})
 # Clients that wait for an answer for longer than an interval, and begin the next interval with it.
 SENDS_AGAIN_SOON: Final = frozenset({"apache-kafka-java", "kgo"})
-SOON_MS: Final = 250
-# When so many heartbeats in a row were not held, or were ended early by the client's commits, the next ones come as
-# usual. A client that commits every 5 s (Java by default) has a heartbeat waiting from each commit to the next.
-MOST_UNHELD: Final = 2
-EARLY_MS: Final = 4_000
+EARLY_MS: Final = 4_000  # a hold that the client's next request has ended before does not count as one
 COUNTED: Final = frozenset({Release.NEXT_BYTES, Release.TIME_OVER})
 RELEASED_AT_ONCE: Final = 50
 
@@ -99,45 +95,34 @@ class HeldConsumerHeartbeat(HeldHeartbeat):
         return has_step(self.group, self.member_id)
 
 
-def hold_ms(group: ConsumerGroup, member_id: str, ticket: Ticket, context: Context) -> int:
+def hold_ms(group: ConsumerGroup, session: MemberSession, ticket: Ticket, context: Context) -> int:
     """Return for how long a heartbeat may be held; 0: it is answered now."""
     if not ticket.may_be_held or group.last_append is not None:
         return 0
-    return longest_hold_ms(group, member_id, ticket, context)
+    return longest_hold_ms(group, session, ticket, context)
 
 
-def longest_hold_ms(group: ConsumerGroup, member_id: str, ticket: Ticket, context: Context) -> int:
+def longest_hold_ms(group: ConsumerGroup, session: MemberSession, ticket: Ticket, context: Context) -> int:
     """Return for how long a heartbeat of this client may be held when it has nothing to do; 0: not at all."""
-    name = ticket.client_software.name
-    if name in NOT_HELD:
+    if not is_held(group, ticket, context):
         return 0
+    longest_ms = session_timeout_ms(group, session.member_id, context) // SESSION_PARTS
+    if ticket.client_software.name not in SENDS_AGAIN_SOON:
+        told_ms = session.told_ms if session.told_ms >= 0 else DEFAULT_INTERVAL_MS
+        longest_ms = min(longest_ms, told_ms - STEP_MS)
+    return max(0, min(context.config.group_heartbeat_park_ms, longest_ms) // STEP_MS * STEP_MS)
+
+
+def is_held(group: ConsumerGroup, ticket: Ticket, context: Context) -> bool:
+    """Return whether heartbeats of this client are held in this group."""
     config = context.config
-    is_configured = (
-        config.group_consumer_heartbeat_interval_ms != DEFAULT_INTERVAL_MS
+    is_off = (
+        config.group_heartbeat_park_ms < STEP_MS
+        or config.group_consumer_heartbeat_interval_ms != DEFAULT_INTERVAL_MS
         or not config.group_consumer_waiting_heartbeat_interval_ms
         or "consumer.heartbeat.interval.ms" in context.group_configs.get(group.group_id, ())
     )
-    if is_configured:
-        return 0
-    longest_ms = session_timeout_ms(group, member_id, context) // SESSION_PARTS
-    if name not in SENDS_AGAIN_SOON:
-        longest_ms = min(longest_ms, DEFAULT_INTERVAL_MS - STEP_MS)
-    return min(config.group_heartbeat_park_ms, longest_ms) // STEP_MS * STEP_MS
-
-
-def next_interval_ms(
-    group: ConsumerGroup, member: ConsumerMember, session: MemberSession, ticket: Ticket, context: Context
-) -> int:
-    """Return the interval for the answer to a heartbeat: short if the next one will probably be held."""
-    usual_ms = heartbeat_interval_ms(group, member, session, context)
-    is_soon = (
-        session.may_be_held
-        and ticket.client_software.name in SENDS_AGAIN_SOON
-        and session.unheld < MOST_UNHELD
-        and not has_step(group, member.member_id)
-        and longest_hold_ms(group, member.member_id, ticket, context) >= DEFAULT_INTERVAL_MS
-    )
-    return SOON_MS if is_soon else usual_ms
+    return not is_off and ticket.client_software.name not in NOT_HELD
 
 
 def has_step(group: ConsumerGroup, member_id: str) -> bool:

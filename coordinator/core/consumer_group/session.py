@@ -69,6 +69,7 @@ class MemberSession:
         "stepped_ms",
         "sync_timer",
         "timer",
+        "told_ms",
         "unheld",
         "waiting_since_ms",
     )
@@ -87,6 +88,7 @@ class MemberSession:
         self.deadline_ms = deadline_ms
         self.may_be_held = False  # its client is one of those whose heartbeats may be
         self.unheld = 0  # heartbeats in a row that were not held, or not for long
+        self.told_ms = -1  # the heartbeat interval in its last answer; -1: none since the start
         self.heard_ms = -1  # monotonic time of its last heartbeat; -1: none since the start
         self.stepped_ms = -1  # monotonic time of its last step towards its target that is durable; -1: not known
         self.waiting_since_ms = -1  # monotonic; for partitions that others hold; -1: it has its target

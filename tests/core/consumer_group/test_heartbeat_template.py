@@ -73,6 +73,17 @@ def test_it_answers_as_a_decoded_heartbeat_is_answered() -> None:
     assert given(world).response == world.beat("A", 2).answer
 
 
+def test_there_is_none_while_the_interval_grows() -> None:
+    world = alone()
+    world.beat("B", 0, topics=["t"])
+    world.beat("A", 2)
+    told = world.beat("A", 2, owned={"t": [0, 1]}, software=LIBRDKAFKA, can_wait=True).answer
+    while told.heartbeat_interval_ms < 5000:
+        assert template_of(world, epoch=3, software=LIBRDKAFKA) is None
+        told = world.beat("A", 3, software=LIBRDKAFKA).answer
+    assert given(world, epoch=3, software=LIBRDKAFKA).may_wait
+
+
 def test_it_renews_the_session() -> None:
     world = alone()
     template = given(world)

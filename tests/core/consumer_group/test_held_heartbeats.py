@@ -155,6 +155,14 @@ def test_nothing_is_held_where_it_is_off_or_the_interval_is_set(settings: dict[s
     assert not world.beat("A", 2, software=LIBRDKAFKA, can_wait=True).is_parked
 
 
+def test_no_interval_is_short_where_nothing_is_held() -> None:
+    world = alone(config=Config(group_heartbeat_park_ms=0))
+    world.beat("B", 0, topics=["t"])
+    assert world.told(world.beat("A", 2, software=LIBRDKAFKA, can_wait=True)) == (2, {"t": [0, 1]})
+    told = world.beat("A", 2, owned={"t": [0, 1]}, software=LIBRDKAFKA, can_wait=True).answer
+    assert (told.member_epoch, told.heartbeat_interval_ms) == (3, 5000)
+
+
 def test_nothing_is_held_of_clients_that_have_no_such_groups() -> None:
     world = alone()
     assert not world.beat("A", 2, software=ClientSoftware("kafka-python", "1"), can_wait=True).is_parked
@@ -280,3 +288,46 @@ def test_nothing_is_held_that_changes_something() -> None:
     world = alone()
     world.beat("B", 0, topics=["t"])
     assert not world.beat("A", 2, software=LIBRDKAFKA, can_wait=True).is_parked
+
+
+def test_the_interval_of_librdkafka_is_short_after_a_step_and_grows_to_the_usual_one() -> None:
+    world = alone()
+    call = held(world)
+    world.beat("B", 0, topics=["t"], software=LIBRDKAFKA, can_wait=True)
+    assert call.answer.heartbeat_interval_ms == 5000  # it has partitions to give up, which may take long
+    told = world.beat("A", 2, owned={"t": [0, 1]}, software=LIBRDKAFKA, can_wait=True).answer
+    intervals, waited = [told.heartbeat_interval_ms], []
+    for _ in range(10):
+        call = held(world, epoch=3)
+        before_ms = world.clock.now_ms
+        while call.is_parked:
+            world.advance("250ms")
+        waited.append(world.clock.now_ms - before_ms)
+        intervals.append(call.answer.heartbeat_interval_ms)
+        world.advance("250ms")
+    assert intervals == [500, 1000, 1500, 2000, 2500, 3000, 3500, 4000, 4500, 5000, 5000]
+    assert waited == [interval - 250 for interval in intervals[:-1]]
+
+
+def test_the_interval_of_librdkafka_grows_when_its_heartbeats_are_not_held_too() -> None:
+    world = alone()
+    call = held(world)
+    world.beat("B", 0, topics=["t"], software=LIBRDKAFKA, can_wait=True)
+    assert not call.is_parked
+    intervals = [world.beat("A", 2, owned={"t": [0, 1]}, software=LIBRDKAFKA).answer.heartbeat_interval_ms]
+    intervals += [world.beat("A", 3, software=LIBRDKAFKA).answer.heartbeat_interval_ms for _ in range(10)]
+    assert intervals == [500, 1000, 1500, 2000, 2500, 3000, 3500, 4000, 4500, 5000, 5000]
+
+
+def test_librdkafka_takes_its_partitions_at_the_usual_interval() -> None:
+    """It sends its next heartbeat as soon as it has taken them, and that one waits."""
+    world = alone()
+    world.beat("B", 0, topics=["t"])
+    world.beat("A", 2, owned={"t": [0, 1]})
+    call = held(world, epoch=3)
+    world.beat("B", -1)
+    told = call.answer
+    assert (world.told(call)[0], told.heartbeat_interval_ms) == (4, 5000)
+    call = held(world, epoch=4)
+    world.advance("4749ms")
+    assert call.is_parked
