@@ -73,6 +73,7 @@ class Route:
         self.has_layer = False  # a layer before the handler must see a request that was not seen before
         self.is_intercepted = False  # a layer before the handler must see each request
         self.heartbeat_template = HEARTBEATS.get(self.key)  # None: it is no heartbeat
+        # A request may wait for news of its group: core/group/first_round.py for SyncGroup.
         self.may_be_held = self.heartbeat_template is not None or api.key is ApiKey.SYNC_GROUP
         self.shape = api.shape
         self.requests = 0  # decoded and handled so far

@@ -310,7 +310,7 @@ def is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
 def success(
     request: ConsumerGroupHeartbeatRequest, outcome: HeartbeatOutcome, interval_ms: int
 ) -> ConsumerGroupHeartbeatResponse:
-    """Return the answer."""
+    """Return the answer to a heartbeat that is accepted."""
     member = outcome.member
     return ConsumerGroupHeartbeatResponse(
         error_code=NONE,

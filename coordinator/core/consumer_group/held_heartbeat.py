@@ -4,7 +4,7 @@ A member of a stable group hears of a new target by its next heartbeat, 2.5 s la
 next one, there already. It is handled when the group has changed so that its member has a step to take, when its time
 is over, or when bytes arrive behind it. Its arrival renews the session, and the answer does not. librdkafka counts the
 interval from the heartbeat before, and takes one without an answer for lost when it has passed: it is held for a little
-less, so that the next one comes at its usual time, and a client sends no more heartbeats than with Kafka. Java and
+less, so that the next one comes at its usual time, and a stable group sends no more than with Kafka. Java and
 franz-go wait longer than an interval for an answer, whatever the interval is, and are held for longer than the usual
 one. Which interval each is told, so that a heartbeat waits at nearly all times: `next_interval_ms`.
 

@@ -1,9 +1,10 @@
-"""The heartbeat interval that a member is told: short while it waits for partitions, the configured one else.
+"""The usual heartbeat interval of a member: short while it waits for partitions, the configured one else.
 
 A member learns of its next step by its next heartbeat. With an interval of five seconds, a member that waits for what
 another one gives up learns of it seconds late. So a member that has not yet all of its target is told a short interval,
-which grows with the time that it has waited: a slow revocation costs some twenty heartbeats more and no flood. A stable
-group sends as many heartbeats as before. An interval that is configured for the group or the broker is left as it is.
+which grows with the time that it has waited: a slow revocation costs some twenty heartbeats more and no flood. An
+interval that is configured for the group or the broker is left as it is. A client whose next heartbeat can be held may
+be told a shorter one: `next_interval_ms`.
 """
 
 from __future__ import annotations

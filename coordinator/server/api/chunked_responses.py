@@ -37,7 +37,7 @@ class Array(NamedTuple):
         of, long_field = self.of, self.long_field
         weight = len(elements)
         if of is not None or long_field:
-            for element in elements:
+            for element in elements:  # as `weigh_within`, without a call: every answer to an OffsetFetch is weighed
                 if of is not None:
                     weight += of.weigh(element)
                 if long_field:

@@ -78,6 +78,7 @@ def test_there_is_none_while_the_interval_grows() -> None:
     world.beat("B", 0, topics=["t"])
     world.beat("A", 2)
     told = world.beat("A", 2, owned={"t": [0, 1]}, software=LIBRDKAFKA, can_wait=True).answer
+    assert told.heartbeat_interval_ms == 500
     while told.heartbeat_interval_ms < 5000:
         assert template_of(world, epoch=3, software=LIBRDKAFKA) is None
         told = world.beat("A", 3, software=LIBRDKAFKA).answer
