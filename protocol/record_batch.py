@@ -38,7 +38,8 @@ _CONTROL_VALUE: Final = struct.Struct(">hi")
 
 _CODEC_MASK: Final = 0x07
 _LOG_APPEND_TIME: Final = 0x08
-_TRANSACTIONAL: Final = 0x10
+TRANSACTIONAL: Final = 0x10
+"""Attribute of the batches of a transaction, and of the markers that end one."""
 _CONTROL: Final = 0x20
 
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
@@ -86,7 +87,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def is_transactional(self) -> bool:
-        return bool(self.attributes & _TRANSACTIONAL)
+        return bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
@@ -257,6 +258,14 @@ def control_type(record: Record) -> ControlType:
     return ControlType(kind) if kind in (ControlType.ABORT, ControlType.COMMIT) else ControlType.UNKNOWN
 
 
+def coordinator_epoch(record: Record) -> int:
+    """Return the epoch of the transaction coordinator that wrote this marker."""
+    if record.value is None or len(record.value) < _CONTROL_VALUE.size:
+        raise CorruptBatchError("a marker without the epoch of its coordinator")
+    epoch: int = _CONTROL_VALUE.unpack_from(record.value)[1]
+    return epoch
+
+
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 _ZIGZAG: Final = tuple(zigzag(number) for number in range(8192))
@@ -310,7 +319,7 @@ def build_batch(
         timestamp_ms=timestamp_ms,
         leader_epoch=leader_epoch,
         codec=codec,
-        attributes=_TRANSACTIONAL if is_transactional else 0,
+        attributes=TRANSACTIONAL if is_transactional else 0,
         producer=(producer_id, producer_epoch, base_sequence),
         newest_ms=timestamp_ms if later_ms is None else timestamp_ms + max(later_ms),
     )
@@ -337,7 +346,7 @@ def build_control_batch(
         timestamp_ms=timestamp_ms,
         leader_epoch=leader_epoch,
         codec=Codec.NONE,
-        attributes=_TRANSACTIONAL | _CONTROL,
+        attributes=TRANSACTIONAL | _CONTROL,
         producer=(producer_id, producer_epoch, NO_PRODUCER),
         newest_ms=timestamp_ms,
     )

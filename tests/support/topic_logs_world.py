@@ -25,6 +25,7 @@ from coordinator.storage.log.fs import FileSystem, RealFileSystem
 from coordinator.storage.thread_pool import Then
 from coordinator.storage.topic_logs import TopicLogs
 from protocol import codec
+from protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from tests.support.manual_loop import ManualLoop, ManualWorker
 
 DATA = Path("/data")
@@ -65,6 +66,7 @@ class _Node:
         self.cluster_id = "test-cluster"
         self.core: Any = None
         self.deleted: list[DeletedPartitions] = []
+        self.verify: Callable[[AddPartitionsToTxnRequest], AddPartitionsToTxnResponse] | None = None
         self._correlation = count(1)
 
     @property
@@ -86,6 +88,10 @@ class _Node:
     def execute_topics(self, effects: TopicEffects, ticket: Ticket | None = None) -> None:
         self.deleted.extend(effects.deleted)
         self.topic_logs.execute(effects)
+        for verification in effects.verifications:
+            assert self.verify is not None, "there is no transaction coordinator"
+            response = self.verify(verification.request)
+            self.execute_topics(self.topics.transaction_verified(verification, response, self.now_ms()))
 
     def send(self, api: Api, request: Any, version: int, session: Session | None = None) -> Session:
         decoded = codec.decode_request(int(api.key), version, codec.encode_request(request, version), 0)

@@ -32,6 +32,7 @@ from coordinator.core.topics.effects import (
     TopicAppend,
     TopicEffects,
     TrimLog,
+    VerifyTransaction,
 )
 from coordinator.core.topics.partition import Partition
 from coordinator.core.topics.retention import RetainedSegment, delete_up_to
@@ -41,6 +42,7 @@ from coordinator.storage.log.errors import LogError, OffsetOutOfRangeError
 from coordinator.storage.log.log import LogConfig
 from protocol import codec
 from protocol.error_codes import ErrorCode
+from protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from tests.support.memory_log import MemoryLog
 
 UNANSWERED = object()
@@ -88,6 +90,7 @@ class TopicsWorld:
         self.fail_reads = False
         self.reads = 0
         self.steps = 0  # steps of long requests, not counting the last of each
+        self.verify: Callable[[AddPartitionsToTxnRequest], AddPartitionsToTxnResponse] | None = None
         self.disk: DiskSpace | None = DiskSpace("/data", 1000, 400)
         self._work: deque[Any] = deque()
         self._correlation = count(1)
@@ -140,6 +143,7 @@ class TopicsWorld:
         self.deleted.extend(effects.deleted)
         self.notes.extend(effects.notes)
         self.wanted.extend(effects.wanted)
+        self._work.extend(effects.verifications)
         self._work.extend(effects.appends)
         self._work.extend(effects.reads)
         self._work.extend(effects.jobs)
@@ -237,6 +241,9 @@ class TopicsWorld:
             log = self.logs[work.partition]
             log.delete_up_to(work.offset)
             return self.topics.log_trimmed(work, _opened(log), self.now_ms)
+        if isinstance(work, VerifyTransaction):
+            assert self.verify is not None, "there is no transaction coordinator"
+            return self.topics.transaction_verified(work, self.verify(work.request), self.now_ms)
         if isinstance(work, MeasureDisk):
             work.then(self.disk)
             return TopicEffects()

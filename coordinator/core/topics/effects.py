@@ -3,9 +3,9 @@
 They are performed by `coordinator.storage.topic_logs`.
 
 A reply is ready to be sent. The outcome of an append, a read or a job comes back as an event, and the replies that
-depend on it follow then: `Topics.appended` and `append_failed`, `read_done`, `lookup_done`, and the method named beside
-each job. A reply of None means that the request has no response (Produce with acks=0); closing the connection is the
-only way to report an error to such a producer.
+depend on it follow then: `Topics.appended` and `append_failed`, `read_done`, `lookup_done`, `transaction_verified`, and
+the method named beside each job. A reply of None means that the request has no response (Produce with acks=0); closing
+the connection is the only way to report an error to such a producer.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from coordinator.core.topics.partition import Partition
     from coordinator.core.topics.retention import Policy
     from protocol.error_codes import ErrorCode
+    from protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 
 
 class TopicAppend(NamedTuple):
@@ -166,6 +167,16 @@ class DeletedPartitions(NamedTuple):
     partitions: tuple[int, ...]
 
 
+class VerifyTransaction(NamedTuple):
+    """Ask the transaction coordinator of the request's transactional id. Done: `Topics.transaction_verified`.
+
+    It says whether partitions are in a transaction, or adds them to it.
+    """
+
+    request: AddPartitionsToTxnRequest
+    then: Any  # the produce that waits for it, opaque to the executor
+
+
 class TopicEffects(NamedTuple):
     """All effects of one event. `notes` are log lines for the operator.
 
@@ -180,6 +191,7 @@ class TopicEffects(NamedTuple):
     deleted: tuple[DeletedPartitions, ...] = ()
     notes: tuple[str, ...] = ()
     wanted: tuple[str, ...] = ()
+    verifications: tuple[VerifyTransaction, ...] = ()
 
 
 NOTHING: Final = TopicEffects()
@@ -188,7 +200,17 @@ NOTHING: Final = TopicEffects()
 class Outbox:
     """Collects the effects of one event, and carries its time."""
 
-    __slots__ = ("_appends", "_deleted", "_disconnects", "_jobs", "_notes", "_reads", "_replies", "now_ms")
+    __slots__ = (
+        "_appends",
+        "_deleted",
+        "_disconnects",
+        "_jobs",
+        "_notes",
+        "_reads",
+        "_replies",
+        "_verifications",
+        "now_ms",
+    )
 
     def __init__(self, now_ms: int) -> None:
         self.now_ms = now_ms
@@ -199,6 +221,7 @@ class Outbox:
         self._disconnects: list[Disconnect] = []
         self._deleted: list[DeletedPartitions] = []
         self._notes: list[str] = []
+        self._verifications: tuple[VerifyTransaction, ...] = ()
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         """Reply to a request; None: it has no response."""
@@ -228,6 +251,10 @@ class Outbox:
         """Add a log line for the operator."""
         self._notes.append(text)
 
+    def verify(self, verification: VerifyTransaction) -> None:
+        """Ask a transaction coordinator."""
+        self._verifications += (verification,)
+
     def effects(self) -> TopicEffects:
         """Return all effects."""
         return TopicEffects(
@@ -238,4 +265,6 @@ class Outbox:
             tuple(self._disconnects),
             tuple(self._deleted),
             tuple(self._notes),
+            (),
+            self._verifications,
         )

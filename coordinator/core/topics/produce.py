@@ -1,9 +1,10 @@
 """Produce: checks a batch, assigns its offsets, and responds when it is durable.
 
 The checks are Kafka's, in its order: the partition exists and this node leads it; exactly one batch of magic 2 (zstd
-only for clients that support it); the acks; internal topics; transactions, which are refused; offsets, size, checksum
-and counts of the batch; then the producer's sequence. A repeated batch gets the offset of the first, once that one is
-durable. Source: Kafka's ReplicaManager.appendRecords, UnifiedLog.append and ProducerStateManager.
+only for clients that support it); the acks; internal topics; offsets, size, checksum and counts of the batch; its
+transaction; then the producer's sequence. A repeated batch gets the offset of the first, once that one is durable. A
+request with transactional batches may wait between the two: see `produce_verification`.
+Source: Kafka's ReplicaManager.appendRecords, UnifiedLog.append and ProducerStateManager.
 
 With one replica acks=1 and acks=-1 give the same guarantee: the topic's flush policy. acks=0 has no response; if such a
 batch is refused or lost the connection is closed, which is the only thing such a client notices.
@@ -13,6 +14,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from coordinator.core.topics.produce_verification import (
+    CheckedBatch,
+    ParkedProduce,
+    TransactionSupportedOperation,
+    errors_of,
+    transactional_producers,
+)
+from coordinator.core.topics.transactional_batches import BUMPS_EPOCH, marker_batch
 from protocol.error_codes import ErrorCode
 from protocol.errors import DecodeError
 from protocol.messages.produce import (
@@ -29,8 +38,10 @@ if TYPE_CHECKING:
     from coordinator.config.config import Config
     from coordinator.core.effects import Ticket
     from coordinator.core.topics.catalogue import Catalogue
-    from coordinator.core.topics.effects import Outbox
-    from coordinator.core.topics.partition import Partition, PendingBatch
+    from coordinator.core.topics.effects import Outbox, VerifyTransaction
+    from coordinator.core.topics.partition import AppendWaiter, Partition, PendingBatch
+    from protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
+    from protocol.messages.write_txn_markers import WritableTxnMarker
 
 UNKNOWN_OFFSET: Final = -1
 BATCH_OVERHEAD: Final = 61
@@ -38,6 +49,7 @@ _LENGTH_END: Final = 12  # base offset and batch length
 _MAGIC_AT: Final = 16
 _LEGACY_MINIMUM: Final = 14  # the least length of a message of any magic
 _ZSTD: Final = 4
+_QUEUE_FULL: Final = "too much waits to be written to disk; try again"
 _NO_LEADER_HINT: Final = LeaderIdAndEpoch()  # shared: it is never changed and never encoded
 
 
@@ -62,6 +74,24 @@ class _Waiter:
         self.request = request
         self.response = response
 
+    def durable(self, partition: Partition, out: Outbox) -> None:
+        self.response.log_start_offset = partition.log_start_offset
+        request = self.request
+        request.waiting -= 1
+        if not request.waiting and not request.is_silent:
+            out.reply(request.ticket, request.response)
+
+    def failed(self, error: ErrorCode, out: Outbox) -> None:
+        request, response = self.request, self.response
+        response.error_code = error
+        response.error_message = "the batch could not be written" if error.retriable else None
+        response.base_offset = UNKNOWN_OFFSET
+        request.waiting -= 1
+        if request.is_silent:
+            out.disconnect(request.ticket, f"a batch sent with acks=0 was lost: {error.name}")
+        elif not request.waiting:
+            out.reply(request.ticket, request.response)
+
 
 class Producing:
     """The write path of all partitions."""
@@ -69,7 +99,9 @@ class Producing:
     def __init__(self, config: Config, catalogue: Catalogue) -> None:
         self._config = config
         self._catalogue = catalogue
-        self.in_flight_bytes = 0
+        self.serves_transactions = False
+        self._parked: dict[int, list[ParkedProduce]] = {}  # by producer id
+        self.in_flight_bytes = 0  # of parked requests, too
         self.batches = 0  # accepted since the start
         self.bytes = 0
 
@@ -82,9 +114,17 @@ class Producing:
         by_id: bool,
         zstd_allowed: bool,
         is_internal_allowed: bool = False,
+        operation: TransactionSupportedOperation = TransactionSupportedOperation.DEFAULT_ERROR,
     ) -> None:
         """Handle one request; `by_id`: topics are named by their ids."""
         pending = PendingProduce(ticket, is_silent=request.acks == 0)
+        parked: ParkedProduce | None = None
+        if self.serves_transactions and (producers := transactional_producers(request)):
+            error = _check_producers(request, producers)
+            if error is not ErrorCode.NONE:
+                _refuse(request, pending, error, out)
+                return
+            parked = ParkedProduce(pending, producers.pop(), operation)
         topics = pending.response.responses
         refused = ErrorCode.NONE
         for topic_data in request.topic_data:
@@ -104,18 +144,29 @@ class Producing:
                 else:
                     partition = self._catalogue.partition(name, data.index)
                     error, reason = self._take(
-                        request, data, partition, _Waiter(pending, result), out, zstd_allowed, is_internal_allowed
+                        request,
+                        data,
+                        partition,
+                        _Waiter(pending, result),
+                        out,
+                        zstd_allowed,
+                        is_internal_allowed,
+                        parked,
                     )
                 if error is not ErrorCode.NONE:
                     result.error_code = error
                     result.error_message = reason
                     refused = error
-        if pending.is_silent:
-            if refused is not ErrorCode.NONE:
-                out.disconnect(ticket, f"a batch sent with acks=0 was refused: {refused.name}")
-            out.reply(ticket, None)
-        elif not pending.waiting:
-            out.reply(ticket, pending.response)
+        if parked is None:
+            _finish(pending, refused, out)
+            return
+        parked.refused = refused
+        verification = parked.verification(request.transactional_id or "")
+        if verification is None:
+            self._go_on(parked, {}, out)
+        else:
+            self._parked.setdefault(parked.producer[0], []).append(parked)
+            out.verify(verification)
 
     def _take(
         self,
@@ -126,8 +177,9 @@ class Producing:
         out: Outbox,
         zstd_allowed: bool,
         is_internal_allowed: bool,
+        parked: ParkedProduce | None,
     ) -> tuple[ErrorCode, str | None]:
-        """Accept the batch of one partition, or return an error and its reason."""
+        """Check the batch of one partition and append it, or park it. Return an error and its reason."""
         if partition is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
         if not partition.is_local:
@@ -143,7 +195,7 @@ class Producing:
             return ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} can be read, but not written to"
         try:
             header = read_header(records)
-            if request.transactional_id is not None or header.is_transactional:
+            if not self.serves_transactions and (request.transactional_id is not None or header.is_transactional):
                 return ErrorCode.INVALID_TXN_STATE, "this server takes no part in transactions"
             error, reason = _check_batch(header, size, topic.settings.max_message_bytes)
             if error is not ErrorCode.NONE:
@@ -156,6 +208,22 @@ class Producing:
             return error, reason
         if partition.is_offline:
             return ErrorCode.KAFKA_STORAGE_ERROR, "the log of this partition cannot be written at the moment"
+        if len(records) != size:
+            records = records[:size]
+        if parked is None:
+            return self._append(partition, header, records, size, waiter, out)
+        if header.is_transactional and header.producer_id < 0:
+            return ErrorCode.INVALID_RECORD, "a transactional batch needs a producer id"
+        if self.in_flight_bytes and self.in_flight_bytes + size > self._config.log_max_queued_bytes:
+            return ErrorCode.KAFKA_STORAGE_ERROR, _QUEUE_FULL
+        parked.batches.append(CheckedBatch(partition, header, records, size, waiter))
+        self.in_flight_bytes += size
+        return ErrorCode.NONE, None
+
+    def _append(
+        self, partition: Partition, header: BatchHeader, records: bytes, size: int, waiter: _Waiter, out: Outbox
+    ) -> tuple[ErrorCode, str | None]:
+        """Accept a checked batch, or return an error and its reason."""
         if header.producer_id >= 0:
             verdict = partition.sequences.check(header)
             if verdict.error is not ErrorCode.NONE:
@@ -163,9 +231,15 @@ class Producing:
             if verdict.duplicate_of is not None:
                 _wait_for_first(partition, verdict.duplicate_of.base_offset, waiter)
                 return ErrorCode.NONE, None
+            if (
+                partition.transactions is not None
+                and header.producer_id in partition.transactions.ongoing
+                and not header.is_transactional
+            ):
+                return ErrorCode.INVALID_TXN_STATE, "the producer has an open transaction in this partition"
         if self.in_flight_bytes and self.in_flight_bytes + size > self._config.log_max_queued_bytes:
-            return ErrorCode.KAFKA_STORAGE_ERROR, "too much waits to be written to disk; try again"
-        append, pending = partition.accept(header, records if len(records) == size else records[:size], out.now_ms)
+            return ErrorCode.KAFKA_STORAGE_ERROR, _QUEUE_FULL
+        append, pending = partition.accept(header, records, out.now_ms)
         self.in_flight_bytes += size
         self.batches += 1
         self.bytes += size
@@ -175,13 +249,56 @@ class Producing:
         out.append(append)
         return ErrorCode.NONE, None
 
+    # -- transactions --------------------------------------------------------------------------------------------
+
+    def transaction_verified(
+        self, verification: VerifyTransaction, response: AddPartitionsToTxnResponse, out: Outbox
+    ) -> None:
+        """Go on with a parked request: append its batches in their order, except those with an error."""
+        parked: ParkedProduce = verification.then
+        producer_id = parked.producer[0]
+        self._parked[producer_id].remove(parked)
+        if not self._parked[producer_id]:
+            del self._parked[producer_id]
+        self._go_on(parked, errors_of(verification, response), out)
+
+    def _go_on(self, parked: ParkedProduce, errors: dict[tuple[str, int], int], out: Outbox) -> None:
+        for batch in parked.batches:
+            self.in_flight_bytes -= batch.size
+        for batch in parked.batches:
+            error, reason = parked.check(batch, errors)
+            if error is ErrorCode.NONE:
+                error, reason = self._append(
+                    batch.partition, batch.header, batch.records, batch.size, batch.waiter, out
+                )
+            if error is not ErrorCode.NONE:
+                batch.waiter.response.error_code = error
+                batch.waiter.response.error_message = reason
+                parked.refused = error
+        _finish(parked.request, parked.refused, out)
+
+    def write_marker(
+        self, partition: Partition, marker: WritableTxnMarker, wall_ms: int, waiter: AppendWaiter, out: Outbox
+    ) -> None:
+        """Append a checked marker. `waiter` learns of its outcome."""
+        batch = marker_batch(marker, wall_ms)
+        append, pending = partition.accept(read_header(batch), batch, out.now_ms)
+        self.in_flight_bytes += len(batch)
+        self.bytes += len(batch)
+        pending.waiters.append(waiter)
+        out.append(append)
+        if marker.transaction_version < BUMPS_EPOCH:  # else the epoch tells batches of the ended transaction apart
+            for parked in self._parked.get(marker.producer_id, ()):
+                parked.marker_written(partition, marker.producer_epoch)
+
+    # -- outcomes ------------------------------------------------------------------------------------------------
+
     def appended(self, partition: Partition, high_watermark: int, out: Outbox) -> None:
         """Settle the batches of `partition` below `high_watermark`: they are durable by its flush policy."""
         for pending in partition.durable_up_to(high_watermark):
             self.in_flight_bytes -= pending.size_bytes
             for waiter in pending.waiters:
-                waiter.response.log_start_offset = partition.log_start_offset
-                _settle(waiter, out)
+                waiter.durable(partition, out)
 
     def append_failed(self, partition: Partition, from_offset: int, error: ErrorCode, out: Outbox) -> None:
         """Fail the batches of `partition` from `from_offset` on: they were not written."""
@@ -191,23 +308,41 @@ class Producing:
         for pending in batches:
             self.in_flight_bytes -= pending.size_bytes
             for waiter in pending.waiters:
-                waiter.response.error_code = error
-                waiter.response.error_message = "the batch could not be written" if error.retriable else None
-                waiter.response.base_offset = UNKNOWN_OFFSET
-                if waiter.request.is_silent:
-                    out.disconnect(waiter.request.ticket, f"a batch sent with acks=0 was lost: {error.name}")
-                _settle(waiter, out)
+                waiter.failed(error, out)
 
     def deleted(self, partition: Partition, out: Outbox) -> None:
         """Fail all batches of a deleted partition."""
         self._fail(partition.failed_from(0), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, out)
 
 
-def _settle(waiter: _Waiter, out: Outbox) -> None:
-    request = waiter.request
-    request.waiting -= 1
-    if not request.waiting and not request.is_silent:
-        out.reply(request.ticket, request.response)
+def _finish(pending: PendingProduce, refused: ErrorCode, out: Outbox) -> None:
+    """Respond, unless a batch waits for its outcome. `refused` is the error of a batch that was not accepted."""
+    if pending.is_silent:
+        if refused is not ErrorCode.NONE:
+            out.disconnect(pending.ticket, f"a batch sent with acks=0 was refused: {refused.name}")
+        out.reply(pending.ticket, None)
+    elif not pending.waiting:
+        out.reply(pending.ticket, pending.response)
+
+
+def _check_producers(request: ProduceRequest, producers: set[tuple[int, int]]) -> ErrorCode:
+    """Check the request with regard to the producers of its transactional batches."""
+    if request.transactional_id is None:
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return ErrorCode.NONE if len(producers) == 1 else ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+
+def _refuse(request: ProduceRequest, pending: PendingProduce, error: ErrorCode, out: Outbox) -> None:
+    """Refuse all batches of a request."""
+    for topic in request.topic_data:
+        results = [
+            PartitionProduceResponse(
+                index=data.index, error_code=error, base_offset=UNKNOWN_OFFSET, current_leader=_NO_LEADER_HINT
+            )
+            for data in topic.partition_data
+        ]
+        pending.response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, results))
+    _finish(pending, error, out)
 
 
 def _wait_for_first(partition: Partition, base_offset: int, waiter: _Waiter) -> None:

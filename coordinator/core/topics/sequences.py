@@ -7,13 +7,14 @@ Numbers wrap from 2^31-1 to 0.
 A batch counts from the moment it is accepted, before it is durable, so that pipelined batches can follow each other; if
 its append fails, `undo` takes it back, and it is due again. State is bounded: silent producers expire, and beyond
 partition.max.producers and max.producers the one that wrote longest ago is dropped; it may continue with any number.
+A marker, which ends a transaction, counts as well: it may raise the epoch, and has that of its coordinator.
 Source: Kafka's ProducerStateManager.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -23,9 +24,13 @@ if TYPE_CHECKING:
     from protocol.record_batch import BatchHeader
 
 BATCHES_KEPT: Final = 5
+ANY_SEQUENCE: Final = -1  # of a producer that was dropped
+NO_EPOCH: Final = -1
+NO_TIMESTAMP: Final = -1
 _LAST_SEQUENCE: Final = 2**31 - 1
 _LAST_EPOCH: Final = 2**15 - 1
-_LAST_OFFSET: Final = 2**63 - 1  # of offsets and producer ids
+_LAST_COORDINATOR_EPOCH: Final = 2**31 - 1
+_LAST_OFFSET: Final = 2**63 - 1  # of offsets, timestamps and producer ids
 
 
 def sequence_after(sequence: int, steps: int) -> int:
@@ -43,7 +48,16 @@ class SequencedBatch(NamedTuple):
 
 
 class _Producer:
-    __slots__ = ("batches", "due", "epoch", "producer_id", "sequences", "written_ms")
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "due",
+        "epoch",
+        "last_timestamp",
+        "producer_id",
+        "sequences",
+        "written_ms",
+    )
 
     def __init__(self, sequences: Sequences, producer_id: int, epoch: int) -> None:
         self.sequences = sequences
@@ -51,7 +65,29 @@ class _Producer:
         self.epoch = epoch
         self.batches: list[SequencedBatch] = []
         self.due = 0  # the sequence number that comes next if there is no batch
+        self.coordinator_epoch = NO_EPOCH  # of the last marker
+        self.last_timestamp = NO_TIMESTAMP  # of the last batch or marker
         self.written_ms = 0
+
+    def copy(self) -> _Producer:
+        copy = _Producer(self.sequences, self.producer_id, self.epoch)
+        copy.batches = list(self.batches)
+        copy.due, copy.written_ms = self.due, self.written_ms
+        copy.coordinator_epoch, copy.last_timestamp = self.coordinator_epoch, self.last_timestamp
+        return copy
+
+    def take_back(self, undo: Undo | MarkerUndo) -> None:
+        """Take back the newest batch or marker, which had the same epoch as what is before it."""
+        self.last_timestamp = undo.last_timestamp
+        if isinstance(undo, MarkerUndo):
+            self.coordinator_epoch = undo.coordinator_epoch
+            return
+        if self.batches:
+            self.batches.pop()
+        if undo.dropped is not None:
+            self.batches.insert(0, undo.dropped)
+        if not self.batches and self.due == ANY_SEQUENCE:
+            self.due = undo.first_sequence
 
 
 class Verdict(NamedTuple):
@@ -70,6 +106,27 @@ class Undo(NamedTuple):
     before: _Producer | None  # None: there was no such producer
     same_epoch: bool
     dropped: SequencedBatch | None
+    last_timestamp: int  # of the producer before it
+
+
+class MarkerUndo(NamedTuple):
+    """Data to take one recorded marker back."""
+
+    producer_id: int
+    before: _Producer | None  # None: there was no such producer
+    same_epoch: bool
+    coordinator_epoch: int
+    last_timestamp: int
+
+
+class ActiveProducer(NamedTuple):
+    """A producer as DescribeProducers shows it; -1 stands for what is not known."""
+
+    producer_id: int
+    epoch: int
+    last_sequence: int
+    last_timestamp: int
+    coordinator_epoch: int
 
 
 _FINE: Final = Verdict(ErrorCode.NONE)
@@ -152,6 +209,8 @@ class Sequences:
                     return Verdict(ErrorCode.NONE, None, batch)
             expected = sequence_after(producer.batches[-1].last_sequence, 1) if producer.batches else producer.due
             if first != expected:
+                if expected == ANY_SEQUENCE:
+                    return _FINE
                 return Verdict(
                     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
                     f"producer {header.producer_id} sent sequence {first} where {expected} comes next",
@@ -176,16 +235,53 @@ class Sequences:
         batch = SequencedBatch(first, sequence_after(first, delta), base_offset, base_offset + delta)
         before = self._producers.get(producer_id)
         dropped = None
+        last_timestamp = NO_TIMESTAMP
         if before is not None and before.epoch == epoch:
             producer = before
+            last_timestamp = before.last_timestamp
             if len(producer.batches) >= BATCHES_KEPT:
                 dropped = producer.batches.pop(0)
         else:
             producer = _Producer(self, producer_id, epoch)
+            if before is not None:
+                producer.coordinator_epoch = before.coordinator_epoch
         producer.batches.append(batch)
+        producer.last_timestamp = header.max_timestamp
         producer.written_ms = now_ms
         self._put(producer)
-        return Undo(producer_id, first, before, producer is before, dropped)
+        return Undo(producer_id, first, before, producer is before, dropped, last_timestamp)
+
+    def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> ErrorCode:
+        """Check that neither the producer nor the transaction coordinator of a marker is fenced."""
+        producer = self._producers.get(producer_id)
+        if producer is None:
+            return ErrorCode.NONE
+        if epoch < producer.epoch:
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if coordinator_epoch < producer.coordinator_epoch:
+            return ErrorCode.TRANSACTION_COORDINATOR_FENCED
+        return ErrorCode.NONE
+
+    def record_marker(
+        self, producer_id: int, epoch: int, coordinator_epoch: int, timestamp: int, now_ms: int, *, due: int
+    ) -> MarkerUndo:
+        """Record a marker that `check_marker` accepted. `due` is the next sequence number of an unknown producer.
+
+        A higher epoch begins with sequence number 0. The same epoch continues where it was.
+        """
+        before = self._producers.get(producer_id)
+        if before is not None and epoch <= before.epoch:
+            producer = before
+            undo = MarkerUndo(producer_id, before, True, before.coordinator_epoch, before.last_timestamp)
+        else:
+            producer = _Producer(self, producer_id, epoch)
+            producer.due = due if before is None else 0
+            undo = MarkerUndo(producer_id, before, False, NO_EPOCH, NO_TIMESTAMP)
+        producer.coordinator_epoch = coordinator_epoch
+        producer.last_timestamp = timestamp
+        producer.written_ms = now_ms
+        self._put(producer)
+        return undo
 
     def _put(self, producer: _Producer) -> None:
         """Remember a producer as the one that wrote last, in place of one with its id; forget the oldest one for it."""
@@ -226,54 +322,102 @@ class Sequences:
             self.forget(producer_id)
         return len(some)
 
-    def undo(self, undo: Undo) -> None:
-        """Take back a batch whose append failed. Batches are undone in the reverse order of recording."""
-        if undo.before is None:
+    def undo(self, undo: Undo | MarkerUndo) -> None:
+        """Take back a batch or marker whose append failed. They are undone in the reverse order of recording."""
+        if undo.before is not None:
+            if undo.same_epoch:
+                undo.before.take_back(undo)
+            else:
+                self._put(undo.before)
+        elif isinstance(undo, MarkerUndo):
+            self.forget(undo.producer_id)
+        else:
             # Batches behind it may be on their way. Of an unknown producer any would be accepted, before this one.
             producer = self._producers.get(undo.producer_id)
             if producer is not None:
                 producer.batches.clear()
                 producer.due = undo.first_sequence
-        elif undo.same_epoch:
-            batches = undo.before.batches
-            if batches:
-                batches.pop()
-            if undo.dropped is not None:
-                batches.insert(0, undo.dropped)
-        else:
-            self._put(undo.before)
+                producer.last_timestamp = NO_TIMESTAMP
+
+    def active(self) -> Iterator[ActiveProducer]:
+        """Yield the producers, the one that wrote longest ago first."""
+        for producer in self._producers.values():
+            last_sequence = producer.batches[-1].last_sequence if producer.batches else ANY_SEQUENCE
+            yield ActiveProducer(
+                producer.producer_id, producer.epoch, last_sequence, producer.last_timestamp, producer.coordinator_epoch
+            )
 
     def replay(self, header: BatchHeader, now_ms: int) -> None:
         """Record a batch that was read from the log at start."""
         if header.producer_id >= 0 and header.base_sequence >= 0 and not header.is_control:
             self.record(header, header.base_offset, now_ms)
 
-    def expire(self, not_after_ms: int) -> int:
-        """Drop the producers that wrote nothing after `not_after_ms`. Return their number."""
+    def expire(self, not_after_ms: int, kept: Container[int] = ()) -> int:
+        """Drop the producers that wrote nothing after `not_after_ms`, except those of `kept`. Return their number."""
         expired = []
         for producer_id, producer in self._producers.items():
             if producer.written_ms > not_after_ms:
                 break  # producers are in the order of their last batch
-            expired.append(producer_id)
+            if producer_id not in kept:
+                expired.append(producer_id)
         for producer_id in expired:
             self.forget(producer_id)
         return len(expired)
 
-    def to_rows(self, up_to_offset: int) -> list[list[Any]]:
-        """Return a checkpoint of batches below an offset: [producer id, epoch, [[first, last, base, last], ...]]."""
+    def to_rows(self, up_to_offset: int, undos: Iterable[Undo | MarkerUndo] = ()) -> list[list[Any]]:
+        """Return a checkpoint of what is below an offset. `undos`, the newest first, are those of what is above it.
+
+        A row is [producer id, epoch, [[first, last, base, last], ...], due, coordinator epoch, last timestamp].
+        """
+        earlier = self._before(undos)
         rows = []
-        for producer_id, producer in self._producers.items():
+        for producer_id, newest in self._producers.items():
+            producer = earlier.get(producer_id, newest)
+            if producer is None:
+                continue
             batches = [list(batch) for batch in producer.batches if batch.last_offset < up_to_offset]
-            if batches:
-                rows.append([producer_id, producer.epoch, batches])
+            if batches or (not producer.batches and producer.coordinator_epoch != NO_EPOCH):
+                rows.append(
+                    [
+                        producer_id,
+                        producer.epoch,
+                        batches,
+                        producer.due,
+                        producer.coordinator_epoch,
+                        producer.last_timestamp,
+                    ]
+                )
         return rows
+
+    def _before(self, undos: Iterable[Undo | MarkerUndo]) -> dict[int, _Producer | None]:
+        """Return the producers as they were before these batches and markers; None for one that was not known."""
+        found: dict[int, _Producer | None] = {}
+        for undo in undos:
+            producer_id = undo.producer_id
+            producer = found.get(producer_id)
+            if producer is None:
+                newest = self._producers.get(producer_id)
+                if producer_id in found or newest is None:
+                    continue
+                producer = newest.copy()
+            if undo.before is None:
+                found[producer_id] = None
+            elif not undo.same_epoch:
+                found[producer_id] = undo.before.copy()
+            else:
+                producer.take_back(undo)
+                found[producer_id] = producer
+        return found
 
     def restore(self, rows: Iterable[list[Any]], now_ms: int) -> None:
         """Restore the rows of `to_rows`. ValueError or TypeError if they are malformed."""
         producers = []
-        for producer_id, epoch, batches in rows:
-            producer = _Producer(self, _checked(producer_id, _LAST_OFFSET), _checked(epoch, _LAST_EPOCH))
+        for producer_id, epoch, batches, due, coordinator_epoch, last_timestamp in rows:
+            producer = _Producer(self, checked(producer_id, _LAST_OFFSET), checked(epoch, _LAST_EPOCH))
             producer.batches = [_restored(*batch) for batch in batches]
+            producer.due = checked(due, _LAST_SEQUENCE, first=ANY_SEQUENCE)
+            producer.coordinator_epoch = checked(coordinator_epoch, _LAST_COORDINATOR_EPOCH, first=NO_EPOCH)
+            producer.last_timestamp = checked(last_timestamp, _LAST_OFFSET, first=-_LAST_OFFSET)
             producer.written_ms = now_ms
             producers.append(producer)
         for known in list(self._producers):
@@ -284,17 +428,18 @@ class Sequences:
 
 def _restored(first_sequence: int, last_sequence: int, base_offset: int, last_offset: int) -> SequencedBatch:
     batch = SequencedBatch(
-        _checked(first_sequence, _LAST_SEQUENCE),
-        _checked(last_sequence, _LAST_SEQUENCE),
-        _checked(base_offset, _LAST_OFFSET),
-        _checked(last_offset, _LAST_OFFSET),
+        checked(first_sequence, _LAST_SEQUENCE),
+        checked(last_sequence, _LAST_SEQUENCE),
+        checked(base_offset, _LAST_OFFSET),
+        checked(last_offset, _LAST_OFFSET),
     )
     if batch.base_offset > batch.last_offset:
         raise ValueError(f"a batch from offset {base_offset} to {last_offset}")
     return batch
 
 
-def _checked(number: object, last: int) -> int:
-    if type(number) is not int or not 0 <= number <= last:
-        raise ValueError(f"{number!r} is not from 0 to {last}")
+def checked(number: object, last: int, *, first: int = 0) -> int:
+    """Return a number of a checkpoint. ValueError unless it is an int from `first` to `last`."""
+    if type(number) is not int or not first <= number <= last:
+        raise ValueError(f"{number!r} is not from {first} to {last}")
     return number

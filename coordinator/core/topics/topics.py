@@ -27,11 +27,13 @@ from coordinator.core.topics.fetch import MAX_WAIT_MS, Fetching
 from coordinator.core.topics.not_controller import refuse_change
 from coordinator.core.topics.offsets import Offsets
 from coordinator.core.topics.produce import Producing
+from coordinator.core.topics.produce_verification import TransactionSupportedOperation
 from coordinator.core.topics.producer_ids import ProducerIds
 from coordinator.core.topics.readers import UNKNOWN, take_read_up_to
 from coordinator.core.topics.replicate import Replicate, make_new
 from coordinator.core.topics.retention import Policy
 from coordinator.core.topics.tail_cache import TailBudget
+from coordinator.core.topics.txn_markers import TxnMarkers
 from protocol.error_codes import ErrorCode
 from protocol.primitives import ZERO_UUID
 
@@ -42,8 +44,9 @@ if TYPE_CHECKING:
     from coordinator.core.topics.alter_configs import AnyRequest
     from coordinator.core.topics.catalogue import Topic
     from coordinator.core.topics.changes import CatalogueChange
-    from coordinator.core.topics.effects import Changed, Lookup, Read, TrimLog
+    from coordinator.core.topics.effects import Changed, Lookup, Read, TrimLog, VerifyTransaction
     from coordinator.core.topics.partition import InternalLog, Partition
+    from protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
     from protocol.messages.create_partitions import CreatePartitionsRequest
     from protocol.messages.create_topics import CreateTopicsRequest
     from protocol.messages.delete_records import DeleteRecordsRequest
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
     from protocol.messages.metadata import MetadataRequestTopic, MetadataResponseTopic
     from protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
     from protocol.messages.produce import ProduceRequest
+    from protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 
 TAIL_BYTES: Final = 2 << 20  # tail cache of one partition: a consumer asks for 1 MiB of a partition by default
 FETCHES_PER_TICK: Final = 256  # expired long polls that one event completes; the next event completes the rest
@@ -76,6 +80,7 @@ class Topics:
         new_topic_id: Callable[[], bytes],
         now_ms: int,
         tails_bytes: int = 0,
+        serves_transactions: bool = False,
     ) -> None:
         self.config = config
         self.cluster = cluster
@@ -87,6 +92,8 @@ class Topics:
         self._wheel: TimingWheel[DelayedOperation[Outbox]] = TimingWheel(now_ms)
         self.fetches: Purgatory[Outbox] = Purgatory("fetch", self._wheel)
         self.producing = Producing(config, self.catalogue)
+        self.serves_transactions = serves_transactions
+        self.markers = TxnMarkers(self.catalogue, self.producing)
         self.fetching = Fetching(config, self.catalogue, self.fetches)
         self.offsets = Offsets(self.catalogue, self.fetching)
         parts = Parts(config, cluster, self.catalogue, self.producing, self.fetching, new_topic_id)
@@ -103,6 +110,15 @@ class Topics:
             f"<Topics: {self.catalogue.user_topics} topics, {self.catalogue.user_partitions} partitions, "
             f"{self.fetches.waiting} fetches waiting>"
         )
+
+    @property
+    def serves_transactions(self) -> bool:
+        """True if there is a transaction coordinator; otherwise transactional batches are refused."""
+        return self.producing.serves_transactions
+
+    @serves_transactions.setter
+    def serves_transactions(self, serves: bool) -> None:
+        self.producing.serves_transactions = serves
 
     # -- topics and partitions -----------------------------------------------------------------------------------
 
@@ -192,7 +208,7 @@ class Topics:
             if forgotten >= FORGOTTEN_AT_ONCE:
                 break
             scanned += 1
-            forgotten += partition.sequences.expire(silent_since_ms)
+            forgotten += partition.expire_producers(silent_since_ms)
             policy = Policy.of(partition.topic.settings)
             if policy is not None and partition.size_bytes and not (partition.is_deleted or partition.is_offline):
                 items.append((partition, policy))
@@ -212,17 +228,35 @@ class Topics:
     # -- records -------------------------------------------------------------------------------------------------
 
     def produce(
-        self, request: ProduceRequest, ticket: Ticket, now_ms: int, *, by_id: bool, zstd_allowed: bool
+        self,
+        request: ProduceRequest,
+        ticket: Ticket,
+        now_ms: int,
+        *,
+        by_id: bool,
+        zstd_allowed: bool,
+        operation: TransactionSupportedOperation = TransactionSupportedOperation.DEFAULT_ERROR,
     ) -> TopicEffects:
-        """Handle Produce; `by_id`: topics are named by their ids."""
+        """Handle Produce; `by_id`: topics are named by their ids. `operation`: what the client knows of transactions.
+
+        A request with transactional batches may wait for the outcome of a `VerifyTransaction`.
+        """
         out = Outbox(now_ms)
-        self.producing.produce(request, ticket, out, by_id=by_id, zstd_allowed=zstd_allowed)
+        self.producing.produce(request, ticket, out, by_id=by_id, zstd_allowed=zstd_allowed, operation=operation)
         return out.effects()
 
     def produce_events(self, request: ProduceRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
         """Append to the topic of events, which clients cannot write to."""
         out = Outbox(now_ms)
         self.producing.produce(request, ticket, out, by_id=False, zstd_allowed=False, is_internal_allowed=True)
+        return out.effects()
+
+    def write_txn_markers(
+        self, request: WriteTxnMarkersRequest, ticket: Ticket, now_ms: int, *, wall_ms: int
+    ) -> TopicEffects:
+        """Handle WriteTxnMarkers; `wall_ms` is the time of day, the timestamp of the markers."""
+        out = Outbox(now_ms)
+        self.markers.write_txn_markers(request, ticket, out, wall_ms=wall_ms)
         return out.effects()
 
     def fetch(
@@ -396,6 +430,14 @@ class Topics:
         """Fail the batches of a partition from `from_offset` on, which were not written."""
         out = Outbox(now_ms)
         self.producing.append_failed(partition, from_offset, error, out)
+        return out.effects()
+
+    def transaction_verified(
+        self, verification: VerifyTransaction, response: AddPartitionsToTxnResponse, now_ms: int
+    ) -> TopicEffects:
+        """Take the response to a `VerifyTransaction`. If none can be had, its error code says so."""
+        out = Outbox(now_ms)
+        self.producing.transaction_verified(verification, response, out)
         return out.effects()
 
     def internal_appended(self, topic: str, partition: int, now_ms: int) -> TopicEffects:

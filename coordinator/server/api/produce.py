@@ -2,13 +2,15 @@
 
 librdkafka before 2.12 takes compression to be impossible if version 0 is not advertised; versions 0 to 2 are not served
 all the same. zstd is for clients of version 7 on. Clients of version 3 do not know KAFKA_STORAGE_ERROR and get
-NOT_LEADER_OR_FOLLOWER, on which they refresh their metadata as well. From 13 on topics are named by id.
+NOT_LEADER_OR_FOLLOWER, on which they refresh their metadata as well. From 13 on topics are named by id. Clients of
+version 11 on know TRANSACTION_ABORTABLE; from 12 on a batch adds its partition to the transaction (KIP-890).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coordinator.core.topics.produce_verification import TransactionSupportedOperation
 from coordinator.server.api.chunked_responses import Array
 from coordinator.server.api.handler import Api
 from protocol.api_keys import ApiKey
@@ -21,13 +23,28 @@ if TYPE_CHECKING:
 
 _ZSTD_SINCE = 7
 _STORAGE_ERROR_SINCE = 4
+_ABORTABLE_SINCE = 11
+_ADDS_PARTITIONS_SINCE = 12
 IDS_SINCE = 13
+_OPERATIONS = tuple(
+    TransactionSupportedOperation.ADD_PARTITION
+    if version >= _ADDS_PARTITIONS_SINCE
+    else TransactionSupportedOperation.GENERIC_ERROR
+    if version >= _ABORTABLE_SINCE
+    else TransactionSupportedOperation.DEFAULT_ERROR
+    for version in range(IDS_SINCE + 1)
+)
 
 
 def handle(node: Node, request: ProduceRequest, ticket: Ticket, now_ms: int) -> None:
     version = ticket.version
     effects = node.topics.produce(
-        request, ticket, now_ms, by_id=version >= IDS_SINCE, zstd_allowed=version >= _ZSTD_SINCE
+        request,
+        ticket,
+        now_ms,
+        by_id=version >= IDS_SINCE,
+        zstd_allowed=version >= _ZSTD_SINCE,
+        operation=_OPERATIONS[version],
     )
     node.execute_topics(effects, ticket)
 
