@@ -6,6 +6,7 @@ Data in the tail cache is returned at once; older data is read by the executor, 
 which `read_done` continues.
 Kafka's limits hold: each partition up to its own limit, all up to that of the request, but the first batch is whole, so
 that a large batch cannot stop a consumer. `MAX_RESPONSE_BYTES` limits the response further.
+A fetch of committed data (isolation level 1) reads up to the last stable offset, and is told the aborted transactions.
 Bytes are counted by position in the stream of all bytes of a partition, so measuring needs no read. Fetch sessions are
 not kept: a client that asks for one gets a full response, as from Kafka when its session cache is full.
 """
@@ -22,6 +23,7 @@ from coordinator.core.topics.partition import LEADER_EPOCH
 from coordinator.core.topics.readers import note_read
 from protocol.error_codes import ErrorCode
 from protocol.messages.fetch import (
+    AbortedTransaction,
     EpochEndOffset,
     FetchableTopicResponse,
     FetchPartition,
@@ -79,7 +81,7 @@ class _Slot:
         self.error = error
         self.result = _empty_result(asked.partition)
         self.start_position = -1  # position of the wanted data among all bytes of the partition; -1: not known yet
-        self.read_up_to = -1  # the high watermark when a read from disk was requested, and its position
+        self.read_up_to = -1  # the end of the readable data when a read from disk was requested, and its position
         self.read_position = -1
 
     def check(self) -> ErrorCode:
@@ -97,17 +99,25 @@ class _Slot:
             return ErrorCode.OFFSET_OUT_OF_RANGE
         return ErrorCode.NONE
 
-    def available(self) -> int:
+    def available(self, is_committed: bool) -> int:
         """Return the bytes that a read would return now, within its limit; -1 if only a read from disk can tell."""
         partition = self.partition
         if partition is None or self.offset >= partition.high_watermark:
             return 0
+        end = partition.visible_position
+        if partition.transactions is not None and is_committed:
+            if self.offset >= partition.last_stable_offset:
+                return 0
+            stable_position = partition.stable_position
+            if stable_position is None:
+                return -1
+            end = stable_position
         if self.start_position < 0:
             position = partition.tail.position_of(self.offset)
             if position is None:
                 return -1
             self.start_position = position
-        return min(partition.visible_position - self.start_position, max(self.max_bytes, 0))
+        return min(end - self.start_position, max(self.max_bytes, 0))
 
 
 class Fetch:
@@ -150,7 +160,7 @@ class Fetch:
         for slot in self.slots:
             if slot.check() is not ErrorCode.NONE:
                 return True
-            available = slot.available()
+            available = slot.available(self.is_committed)
             if available < 0:
                 return True
             total += available
@@ -192,16 +202,18 @@ class Fetch:
             partition = slot.partition
             if partition is None:
                 continue
-            self._describe(result, partition)
-            if slot.offset >= partition.high_watermark or (left <= 0 and not nothing_yet):
+            up_to_offset = self._describe(result, partition)
+            if slot.offset >= up_to_offset or (left <= 0 and not nothing_yet):
                 continue
             limit = min(slot.max_bytes, left)
-            batches = partition.tail.read(slot.offset, limit, partition.high_watermark, at_least_one=nothing_yet)
+            batches = partition.tail.read(slot.offset, limit, up_to_offset, at_least_one=nothing_yet)
             if batches is None:
-                items.append(ReadItem(partition, slot.offset, limit, partition.high_watermark))
+                items.append(ReadItem(partition, slot.offset, limit, up_to_offset))
                 on_disk.append(slot)
-                slot.read_up_to = partition.high_watermark
+                slot.read_up_to = up_to_offset
                 slot.read_position = partition.visible_position
+                if up_to_offset != partition.high_watermark:
+                    slot.read_position = _UNKNOWN if partition.stable_position is None else partition.stable_position
                 # The size of the result is not known here; the size of the partition bounds it.
                 left -= min(limit, max(partition.size_bytes, 0))
                 nothing_yet = False
@@ -210,7 +222,10 @@ class Fetch:
                 last = batches[-1]
                 if self._put(result, last if len(batches) == 1 else b"".join(batches)):
                     base_offset, last_offset_delta = _OFFSETS(last)
-                    note_read(partition, self.ticket, base_offset + last_offset_delta + 1)
+                    end = base_offset + last_offset_delta + 1
+                    note_read(partition, self.ticket, end)
+                    if partition.transactions is not None:
+                        self._name_aborted(slot, partition, end)
                 left -= len(result.records or b"")
                 nothing_yet = False
         if items:
@@ -220,13 +235,27 @@ class Fetch:
         else:
             out.reply(self.ticket, self.response)
 
-    def _describe(self, result: PartitionData, partition: Partition) -> None:
-        result.high_watermark = result.last_stable_offset = partition.high_watermark
+    def _describe(self, result: PartitionData, partition: Partition) -> int:
+        """Set the offsets of the partition. Return the one up to which this fetch may read."""
+        up_to_offset = result.high_watermark = result.last_stable_offset = partition.high_watermark
+        if partition.transactions is not None:
+            result.last_stable_offset = partition.last_stable_offset
+            if self.is_committed:
+                up_to_offset = result.last_stable_offset
         result.log_start_offset = partition.log_start_offset
-        # Without transactions none was aborted. A read_uncommitted consumer gets null, as from Kafka.
+        # A read_uncommitted consumer gets null, as from Kafka.
         result.aborted_transactions = [] if self.is_committed else None
         result.error_code = ErrorCode.NONE
         result.records = b""
+        return up_to_offset
+
+    def _name_aborted(self, slot: _Slot, partition: Partition, end: int) -> None:
+        """List the aborted transactions of which the data up to `end` may have records."""
+        if self.is_committed and partition.transactions is not None:
+            slot.result.aborted_transactions = [
+                AbortedTransaction(producer_id, first_offset)
+                for producer_id, first_offset in partition.transactions.aborted_in(slot.offset, end)
+            ]
 
     def _put(self, result: PartitionData, data: bytes) -> bool:
         if not self.zstd_allowed and contains_zstd(data):
@@ -246,9 +275,10 @@ class Fetch:
             end = end_offset(data)
             if self._put(slot.result, data) and end >= 0 and slot.partition is not None:
                 note_read(slot.partition, self.ticket, end)
+                self._name_aborted(slot, slot.partition, end)
             if end < slot.read_up_to:
                 self._is_final = True  # the next segment has more: the client should fetch it at once
-            else:
+            elif slot.read_position >= 0:
                 slot.start_position = slot.read_position - len(data)
         total = sum(len(slot.result.records or b"") for slot in self.slots)
         if (

@@ -2,7 +2,8 @@
 
 The start and the end of a partition are in memory. An offset by timestamp needs the log, so the executor looks up those
 partitions of a request together, and the response waits for them. If no record is young enough, the offset is -1
-without an error. There is one leader epoch, 0, which ends where the partition ends.
+without an error. For a reader of committed data a partition ends at the last stable offset. There is one leader epoch,
+0, which ends where the partition ends.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.topics.effects import Lookup, LookupItem, Opened, ReadFailure, TrimLog
-from coordinator.core.topics.fetch import check_leader_epoch
+from coordinator.core.topics.fetch import READ_COMMITTED, check_leader_epoch
 from coordinator.core.topics.partition import LEADER_EPOCH
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_records import (
@@ -53,10 +54,11 @@ _UNKNOWN: Final = -1
 
 
 class _PendingList:
-    __slots__ = ("looked_up", "response", "ticket")
+    __slots__ = ("is_committed", "looked_up", "response", "ticket")
 
-    def __init__(self, ticket: Ticket) -> None:
+    def __init__(self, ticket: Ticket, *, is_committed: bool) -> None:
         self.ticket = ticket
+        self.is_committed = is_committed
         self.response = ListOffsetsResponse()
         self.looked_up: list[ListOffsetsPartitionResponse] = []
 
@@ -94,7 +96,7 @@ class Offsets:
         self, request: ListOffsetsRequest, ticket: Ticket, out: Outbox, *, specials: frozenset[int]
     ) -> None:
         """Handle one request; `specials` are the negative timestamps that its version defines."""
-        pending = _PendingList(ticket)
+        pending = _PendingList(ticket, is_committed=request.isolation_level == READ_COMMITTED)
         asked_often = {
             key
             for key, times in Counter(
@@ -114,7 +116,7 @@ class Offsets:
                 elif asked.timestamp < 0 and asked.timestamp not in specials:
                     result.error_code = ErrorCode.UNSUPPORTED_VERSION
                 else:
-                    item = self._list_one(topic.name, asked, result)
+                    item = self._list_one(topic.name, asked, result, pending.is_committed)
                     if item is not None:
                         items.append(item)
                         pending.looked_up.append(result)
@@ -124,7 +126,7 @@ class Offsets:
             out.reply(ticket, pending.response)
 
     def _list_one(
-        self, topic: str, asked: ListOffsetsPartition, result: ListOffsetsPartitionResponse
+        self, topic: str, asked: ListOffsetsPartition, result: ListOffsetsPartitionResponse, is_committed: bool
     ) -> LookupItem | None:
         """Set the result of one partition, or return what must be looked up for it."""
         partition, error = self._usable(topic, asked.partition_index)
@@ -135,7 +137,7 @@ class Offsets:
         if error is not ErrorCode.NONE:
             result.error_code = error
         elif asked.timestamp == LATEST:
-            result.offset = partition.high_watermark
+            result.offset = partition.last_stable_offset if is_committed else partition.high_watermark
             result.leader_epoch = LEADER_EPOCH
         elif asked.timestamp in (EARLIEST, EARLIEST_LOCAL):
             result.offset = partition.log_start_offset
@@ -152,7 +154,7 @@ class Offsets:
                 result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             elif isinstance(each, ReadFailure):
                 result.error_code = each.error
-            elif each is not None:
+            elif each is not None and not (pending.is_committed and each[1] >= item.partition.last_stable_offset):
                 result.timestamp, result.offset = each
                 result.leader_epoch = LEADER_EPOCH
         out.reply(pending.ticket, pending.response)
