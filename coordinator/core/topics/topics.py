@@ -20,6 +20,7 @@ from coordinator.core.topics.create_partitions import CreatePartitions
 from coordinator.core.topics.create_topics import AutoCreateTopics, CreateTopics
 from coordinator.core.topics.delete_topics import DeleteTopics
 from coordinator.core.topics.describe import describe_configs, describe_topic, missing_topic, with_operations
+from coordinator.core.topics.describe_producers import describe_producers
 from coordinator.core.topics.effects import NOTHING, EnforceRetention, Opened, Outbox, ReadFailure, TopicEffects
 from coordinator.core.topics.events_topic import PrepareEventsTopic
 from coordinator.core.topics.feed import Feed, SharedText
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from protocol.messages.delete_records import DeleteRecordsRequest
     from protocol.messages.delete_topics import DeleteTopicsRequest
     from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
+    from protocol.messages.describe_producers import DescribeProducersRequest
     from protocol.messages.fetch import FetchRequest
     from protocol.messages.follow_catalogue import FollowCatalogueRequest
     from protocol.messages.init_producer_id import InitProducerIdRequest
@@ -257,6 +259,12 @@ class Topics:
         """Handle WriteTxnMarkers; `wall_ms` is the time of day, the timestamp of the markers."""
         out = Outbox(now_ms)
         self.markers.write_txn_markers(request, ticket, out, wall_ms=wall_ms)
+        return out.effects()
+
+    def describe_producers(self, request: DescribeProducersRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """Handle DescribeProducers."""
+        out = Outbox(now_ms)
+        out.reply(ticket, describe_producers(request, self.catalogue))
         return out.effects()
 
     def fetch(
