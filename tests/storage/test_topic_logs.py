@@ -23,7 +23,10 @@ from protocol.error_codes import ErrorCode
 from protocol.messages.delete_topics import DeleteTopicsRequest
 from protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol.messages.produce import PartitionProduceResponse
+from protocol.messages.write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
 from tests.support.topic_logs_world import DATA, ManualTopicLogsWorld, TopicLogsWorld
+from tests.support.topic_transactions import MARKERS, FakeTransactionCoordinator, marked
 from tests.support.topic_words import (
     create,
     create_request,
@@ -340,6 +343,52 @@ def test_a_start_reads_only_the_records_after_the_last_checkpoint(world: ManualT
     assert replayed == [100]
     assert produce(world, batch(producer=(5, 1, 101))).base_offset == 101
     assert produce(world, batch(producer=(5, 1, 97))).base_offset == 97
+
+
+def transactional(world: ManualTopicLogsWorld, producer: int, sequence: int) -> PartitionProduceResponse:
+    """Produce a transactional batch with one record."""
+    world.topics.serves_transactions = True
+    world.verify = FakeTransactionCoordinator(producer, partitions={("orders", 0)}).verify
+    records = batch(b"%d" % producer, producer=(producer, 0, sequence), is_transactional=True)
+    return produced(world.call(produce_api.API, produce_request(records, transactional_id="tx"), 9))
+
+
+def end_transaction(world: ManualTopicLogsWorld, producer: int, *, commit: bool, epoch: int = 0) -> ErrorCode:
+    marker = WritableTxnMarker(producer, epoch, commit, [WritableTxnMarkerTopic("orders", [0])], 0)
+    [error] = marked(world.call(MARKERS, WriteTxnMarkersRequest([marker]), 1))
+    return error
+
+
+def committed(world: ManualTopicLogsWorld) -> tuple[int, list[tuple[int, int]], list[bytes | None]]:
+    """Return the last stable offset, the aborted transactions and the values of a fetch of committed data."""
+    request = fetch_request({("orders", 0): 0}, isolation_level=1, max_wait_ms=0)
+    data = fetched(world.call(fetch_api.API, request, 11))
+    aborted = [(each.producer_id, each.first_offset) for each in data.aborted_transactions or ()]
+    return data.last_stable_offset, aborted, [value for value in values(data.records) if value and len(value) == 1]
+
+
+@pytest.mark.parametrize("how", ["kill", "crash", "checkpoint", "no checkpoint"])
+def test_transactions_survive_a_restart(world: ManualTopicLogsWorld, how: str) -> None:
+    create(world, "orders")
+    for producer in (1, 2, 3):
+        assert transactional(world, producer, 0).error_code == ErrorCode.NONE
+    assert end_transaction(world, 1, commit=True) is ErrorCode.NONE
+    assert end_transaction(world, 2, commit=False, epoch=1) is ErrorCode.NONE
+    assert committed(world) == (2, [(2, 1)], [b"1", b"2"])
+    if how == "crash":
+        world.advance(1.1)  # on disk
+    elif how == "checkpoint":
+        world.topic_logs.checkpoint.save()
+    elif how == "no checkpoint" and world.fs.exists(DATA / "topic-producers.json"):
+        world.fs.unlink(DATA / "topic-producers.json")
+    world.boot(world.fs.crash() if how == "crash" else world.fs)
+    assert committed(world) == (2, [(2, 1)], [b"1", b"2"])
+    assert transactional(world, 3, 0).base_offset == 2  # a repetition
+    assert transactional(world, 3, 1).base_offset == 5
+    assert transactional(world, 2, 1).error_code == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert end_transaction(world, 2, commit=True) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert end_transaction(world, 3, commit=True) is ErrorCode.NONE
+    assert committed(world) == (7, [(2, 1)], [b"1", b"2", b"3", b"3"])
 
 
 def test_a_checkpoint_is_written_when_enough_was_appended(monkeypatch: pytest.MonkeyPatch) -> None:
