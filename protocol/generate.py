@@ -22,7 +22,7 @@ from protocol.codegen.source import Source, Structs
 from protocol.schema import MessageSpec, message_spec
 
 GENERATED: Final = Path(__file__).parent / "generated"
-RECORDS: Final = ("consumer_group_records", "consumer_protocol", "offsets_log")
+RECORDS: Final = ("consumer_group_records", "consumer_protocol", "offsets_log", "transaction_log")
 """Modules of declarations that are not requests or responses."""
 
 PRIMITIVES: Final = (

@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "serve": Command("coordinator.cli.serve", "run the coordinator: Kafka clients connect to it"),
     "groups": Command("coordinator.cli.groups.command", "explain, list, describe, reset and delete consumer groups"),
     "topics": Command("coordinator.cli.topics.command", "list, describe, create, alter and delete topics"),
+    "transactions": Command("coordinator.cli.transactions.command", "list, describe and abort transactions"),
     "users": Command("coordinator.cli.users.command", "list, add and remove users with passwords"),
     "quotas": Command("coordinator.cli.quotas.command", "list, set and remove quotas of users, clients and addresses"),
     "acls": Command("coordinator.cli.acls.command", "list, add and remove access rules (ACLs)"),

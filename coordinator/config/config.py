@@ -760,6 +760,33 @@ class Config(SecurityConfig):
         86400000, "How long the sequence numbers of a silent idempotent producer are remembered.", minimum=1
     )
 
+    # --- transactions ---
+    transaction_state_log_num_partitions: int = _key(
+        8,
+        "Partitions of the transaction log (Kafka: 50). Fixed by the first start; the default takes what a directory "
+        "has.",
+        minimum=1,
+        maximum=10_000,
+    )
+    transaction_state_log_segment_bytes: int = _key(
+        104857600, "When a segment of the transaction log is full.", minimum=1
+    )
+    transaction_max_timeout_ms: int = _key(
+        900000, "The longest transaction timeout that a producer may ask for.", minimum=1
+    )
+    transactional_id_expiration_ms: int = _key(
+        604800000, "How long an unused transactional id is remembered.", minimum=1
+    )
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = _key(
+        3600000, "How often expired transactional ids are looked for.", minimum=1
+    )
+    max_transactional_ids: int = _key(
+        100_000,
+        "How many transactional ids there may be; a producer with one more is refused.",
+        ours=True,
+        minimum=1,
+    )
+
     # --- compaction of the offsets log, and its history ---
     log_cleaner_min_cleanable_ratio: float = _key(
         0.5,

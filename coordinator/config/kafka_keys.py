@@ -28,8 +28,6 @@ KAFKA_PREFIXES: Final = (
     "sasl.",
     "share.coordinator.",
     "ssl.",
-    "transaction.",
-    "transactional.id.",
     "zookeeper.",
 )
 
@@ -69,7 +67,11 @@ KAFKA_KEYS: Final = frozenset(
     producer.purgatory.purge.interval.requests queued.max.requests request.timeout.ms
     reserved.broker.max.id security.inter.broker.protocol security.providers server.max.startup.time.ms
     socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms socket.listen.backlog.size
-    socket.receive.buffer.bytes socket.send.buffer.bytes unclean.leader.election.enable
+    socket.receive.buffer.bytes socket.send.buffer.bytes
+    transaction.abort.timed.out.transaction.cleanup.interval.ms transaction.partition.verification.enable
+    transaction.state.log.compression.codec transaction.state.log.load.buffer.size
+    transaction.state.log.min.isr transaction.state.log.replication.factor
+    transaction.two.phase.commit.enable unclean.leader.election.enable
     unclean.leader.election.interval.ms unstable.api.versions.enable unstable.feature.versions.enable
     """.split()  # noqa: SIM905 - one name per line would be ninety lines
 )

@@ -34,7 +34,7 @@ from coordinator.core.consumer_group.live_state import live_state as live_consum
 from coordinator.core.consumer_group.owners import member_owners
 from coordinator.core.consumer_group.topics import NO_TOPICS
 from coordinator.core.context import Context, InvariantError
-from coordinator.core.effects import Effects, Producer, Ticket
+from coordinator.core.effects import Effects, Ticket
 from coordinator.core.events.model import AnyEvent, Story, shortened
 from coordinator.core.events.owners import OwnersAnswer
 from coordinator.core.events.recorder import FlightRecorder
@@ -61,15 +61,17 @@ from coordinator.core.offsets.commit import (
     OFFSET_COMMIT,
     TXN_OFFSET_COMMIT,
     CommitWithoutEpochs,
-    EndTransaction,
     ResponseTypes,
     build_response,
     commit,
+    refused_commit,
+    split,
 )
 from coordinator.core.offsets.commit_template import CommitTemplate, RepeatedCommit, commit_repeated
 from coordinator.core.offsets.deleted_topics import forget_topic, forget_topics_of_loaded, is_forgetting_many
 from coordinator.core.offsets.deletion import delete_groups, delete_offsets
 from coordinator.core.offsets.fetch import fetch_offsets
+from coordinator.core.offsets.markers import markers_refused, write_markers
 from coordinator.core.offsets.scan import schedule_scan
 from coordinator.core.registry import GroupRegistry
 from coordinator.core.repeated_heartbeat import RepeatedHeartbeat
@@ -91,7 +93,8 @@ from protocol.messages.offset_commit import OffsetCommitRequest
 from protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResponseGroup
 from protocol.messages.sync_group import SyncGroupRequest
-from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
@@ -298,15 +301,6 @@ class GroupCoordinator:
         """Return whether max.topics deleted topics or more wait for a search of the groups: delete no more."""
         return is_forgetting_many(self._registry, self._config.max_topics)
 
-    def end_transaction(self, partition: int, producer: Producer, *, commit: bool, now_ms: int) -> Effects:
-        """Append the marker that ends a transaction with offsets in `partition`. Ignored if that is not active."""
-        shard = self._registry.partitions[partition]
-        context = self._begin(now_ms)
-        if shard.state is PartitionState.ACTIVE:
-            then = EndTransaction(shard, producer.producer_id, is_commit=commit)
-            context.append_to(shard, (), then, producer, marker=commit)
-        return self._end(context)
-
     def stop_background(self) -> None:
         """End the work that no request waits for: a stop begins."""
         self._timers.work.cancel_background()
@@ -438,6 +432,25 @@ class GroupCoordinator:
     def drop(self, parked: WaitingRequest) -> None:
         """Forget a request that waits, because its connection has ended."""
         parked.drop(Release.CONNECTION_LOST, self.metrics)
+
+    def is_in_transaction(self, group_id: str, producer_id: int, producer_epoch: int) -> bool:
+        """Return whether a producer has an open transaction in the partition of a group, so that none has to be asked.
+
+        That is so from its first TxnOffsetCommit there until the marker. Afterwards, and after the partition was
+        loaded, the transaction coordinator is asked.
+        """
+        shard = self._registry.partitions[self._registry.partition_of(group_id)]
+        return shard.producers.get(producer_id, -1) == producer_epoch
+
+    def may_commit(self, request: TxnOffsetCommitRequest) -> bool:
+        """Return False if a TxnOffsetCommit is refused for its group or its topics, whatever its transaction is."""
+        _, accepted = split(request.topics, self._topic_check)
+        return bool(accepted) and self._refusal(request.group_id) is NONE
+
+    def refused_commit(self, request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommitResponse:
+        """Return the answer to a TxnOffsetCommit whose transaction is not what it should be."""
+        response: TxnOffsetCommitResponse = refused_commit(TXN_OFFSET_COMMIT, request.topics, self._topic_check, error)
+        return response
 
     def commit_template(self, request: OffsetCommitRequest) -> CommitTemplate | None:
         """Return a template of an OffsetCommit that succeeded, for later ones that differ in the offsets only."""
@@ -692,6 +705,9 @@ class GroupCoordinator:
     ) -> None:
         commit(self._registry, request, self._topic_check, ticket, context, self._topic_id_of)
 
+    def _write_markers(self, request: WriteTxnMarkersRequest, ticket: Ticket, context: Context) -> None:
+        write_markers(self._registry, request, ticket, context)
+
     def _commit_without_epochs(self, command: CommitWithoutEpochs, ticket: Ticket, context: Context) -> None:
         request = command.request
         commit(self._registry, request, self._topic_check, ticket, context, self._topic_id_of, knows_epochs=False)
@@ -904,6 +920,11 @@ _REQUESTS: Final[Mapping[type, _RequestRow]] = MappingProxyType(
             lambda core: core._offset_commit,
             _group_id,
             lambda request, error: _commit_error(TXN_OFFSET_COMMIT, request, error),
+        ),
+        WriteTxnMarkersRequest: _RequestRow(
+            lambda core: core._write_markers,
+            _no_group,
+            lambda request, error: markers_refused(request, error),
         ),
         OffsetFetchRequest: _RequestRow(
             lambda core: core._offset_fetch,

@@ -99,10 +99,11 @@ class Reply(NamedTuple):
 
 
 class Producer(NamedTuple):
-    """The producer fields of a transactional batch in the offsets log (TxnOffsetCommit)."""
+    """The producer fields of a transactional batch in the offsets log (TxnOffsetCommit), or of a marker."""
 
     producer_id: int
     producer_epoch: int
+    coordinator_epoch: int = 0  # in a marker: of the transaction coordinator that wrote it
 
 
 class Append(NamedTuple):

@@ -80,6 +80,7 @@ class Shard:
         "next_offset",
         "offsets",
         "partition",
+        "producers",
         "quarantine",
         "scan",
         "state",
@@ -103,6 +104,8 @@ class Shard:
         self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.offsets = OffsetStore(self.totals)
         self.quarantine = Quarantine.empty()
+        # Epochs by id, of producers that have committed offsets in a transaction since the load, until its marker.
+        self.producers: dict[int, int] = {}
         self.next_offset = 0
         self.loaded_at_ms = -1  # since the epoch; -1: not loaded yet
         self.in_flight: deque[PendingAppend] = deque()
@@ -288,6 +291,7 @@ class Shard:
         appends.extend((append, client_error(own)) for append, own in self.failed)
         self.in_flight.clear()
         self.failed.clear()
+        self.producers.clear()
         self._late = 0
         for timer in (self.append_timeout, self.scan):
             if timer is not None:

@@ -26,7 +26,7 @@ from coordinator.security.principal import ANONYMOUS, INTERNAL
 from coordinator.security.principal_mapping import NoMatchingRule
 from coordinator.server.answers import Slot, encode, frame_start
 from coordinator.server.api.api_versions import unsupported_version
-from coordinator.server.api.offset_commit import IdsOfCommit
+from coordinator.server.api.topic_ids import IdsOfTopics
 from coordinator.server.connection_login import ConnectionLogin
 from coordinator.server.frame_templates import CommitFrame, HeartbeatFrame, RecentCommits
 from coordinator.server.knocks import BY_API_KEY, HTTP, http_answer, knock_of, sentence_of
@@ -704,7 +704,7 @@ class Connection(asyncio.Protocol):
             return
         if route.is_intercepted or self._quotas.is_active:
             return
-        if slot.amend is not None and not isinstance(slot.amend, IdsOfCommit):
+        if slot.amend is not None and not isinstance(slot.amend, IdsOfTopics):
             return
         if commits is None:
             config = self._runtime.config

@@ -34,6 +34,7 @@ from coordinator.server.connections import Connections
 from coordinator.server.dispatch import Routes
 from coordinator.server.event_topic import EventTopic
 from coordinator.server.gc_policy import GcPolicy
+from coordinator.server.inner_requests import inner_ticket
 from coordinator.server.knocks import SASL
 from coordinator.server.line_limit import RARE, rare
 from coordinator.server.logins import Logins
@@ -58,11 +59,12 @@ if TYPE_CHECKING:
     from coordinator.core.offsets.consumer_records import IgnoredRecords
     from coordinator.core.offsets.quarantine import Quarantine
     from coordinator.core.repeated_heartbeat import RepeatedHeartbeat
-    from coordinator.core.topics.effects import TopicEffects
+    from coordinator.core.topics.effects import TopicEffects, VerifyTransaction
     from coordinator.core.waiting_request import WaitingRequest
     from coordinator.server.api.handler import Api
     from coordinator.server.connections import Session
     from coordinator.server.listener import ServedListener
+    from coordinator.server.transactions import Transactions
     from coordinator.storage.documents.acls import AclStore
     from coordinator.storage.documents.quotas import QuotaStore
     from coordinator.storage.documents.users import UserStore
@@ -224,6 +226,7 @@ class Runtime:
         self.quota_store: QuotaStore
         self.acls: AclStore | None = None  # None: there is no authorizer
         self.quotas = Quotas()
+        self.transactions: Transactions | None = None  # None: transactions are not served; set by `Server`
         self.asks_nodes_for_logins = False  # nodes prove who they are; set by `Server`
         self.http_address = ""  # of the HTTP port that shows this node; empty: there is none
         self.dirty: list[Session] = []  # those with something to write at the end of the event
@@ -324,8 +327,28 @@ class Runtime:
             self._is_executing = outer
         if effects.wanted and self.link is not None:
             self.link.want(effects.wanted)
+        for verification in effects.verifications:
+            self._verify(verification)
         for topic, partitions in effects.deleted:  # as GroupCoordinatorService.onPartitionsDeleted
             self.execute(self.core.topic_partitions_deleted(topic, partitions, self.now_ms()))
+
+    def _verify(self, verification: VerifyTransaction) -> None:
+        """Have the transaction coordinator verify partitions before records are appended to them."""
+        assert self.transactions is not None, "no transactional batch is taken"
+        self.transactions.verify(
+            verification.request,
+            lambda response: self.execute_topics(
+                self.topics.transaction_verified(verification, response, self.now_ms()), verification.ticket
+            ),
+        )
+
+    def inner_ticket(self, then: Callable[[Any], None]) -> Ticket:
+        """Return a ticket whose answer is given to `then`, for what a part of the node asks of another."""
+        return inner_ticket(then)
+
+    def transactions_touched(self) -> None:
+        """Have the end of the event look at the deadlines of the transactions."""
+        self._touched = self._topics_touched = True
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         """Answer one ticket now."""
@@ -519,10 +542,15 @@ class Runtime:
                 return  # `resume` arms the timer
         now_ms = self.now_ms()
         started = self.monotonic()
-        self.execute(self.core.advance_clock(now_ms))
-        self.execute_topics(self.topics.advance_clock(now_ms))
+        self._advance_clocks(now_ms)
         self.end_of_event()
         self._notable("timers", started)
+
+    def _advance_clocks(self, now_ms: int) -> None:
+        self.execute(self.core.advance_clock(now_ms))
+        self.execute_topics(self.topics.advance_clock(now_ms))
+        if self.transactions is not None:
+            self.transactions.advance_clock(now_ms)
 
     def skip(self, ms: int) -> None:
         """Go forward in time by `ms`, from deadline to deadline: each timer fires at the time for which it was set."""
@@ -530,8 +558,7 @@ class Runtime:
         while (left_ms := until_ms - self.now_ms()) > 0:
             due_ms = min(self._next_deadline_ms() or until_ms, until_ms)
             self.clock.skip(min(max(due_ms - self.now_ms(), 0), left_ms))
-            self.execute(self.core.advance_clock(self.now_ms()))
-            self.execute_topics(self.topics.advance_clock(self.now_ms()))
+            self._advance_clocks(self.now_ms())
             self.end_of_event()
             if due_ms >= until_ms:
                 break
@@ -583,9 +610,13 @@ class Runtime:
 
     def _next_deadline_ms(self) -> int | None:
         deadline_ms = self.core.next_deadline_ms()
-        topics_deadline_ms = self.topics.next_deadline_ms()
-        if deadline_ms is None or (topics_deadline_ms is not None and topics_deadline_ms < deadline_ms):
-            return topics_deadline_ms
+        others_ms = self.topics.next_deadline_ms()
+        if deadline_ms is None or (others_ms is not None and others_ms < deadline_ms):
+            deadline_ms = others_ms
+        if self.transactions is not None:
+            others_ms = self.transactions.next_deadline_ms()
+            if deadline_ms is None or (others_ms is not None and others_ms < deadline_ms):
+                deadline_ms = others_ms
         return deadline_ms
 
     def _arm(self) -> None:

@@ -285,7 +285,11 @@ class Server:
             raise StartupError.of(error) from None
         except OSError as error:
             raise StartupError.of(unusable(Path(self.config.log_dirs), error)) from None
-        config = self.config = replace(self.config, offsets_topic_num_partitions=data_dir.offsets_partitions)
+        config = self.config = replace(
+            self.config,
+            offsets_topic_num_partitions=data_dir.offsets_partitions,
+            transaction_state_log_num_partitions=data_dir.transaction_partitions,
+        )
         supervised = self._supervised
         self._links = supervised.links() or links_of(config)
         listening = self._listening = Listening(config, self._machine.wall_ms, supervised)
@@ -321,6 +325,7 @@ class Server:
         await self._start_http()
         if claimed is None:
             await runtime.load_all()
+            await self._open_transactions(runtime, data_dir.path)
         else:
             await claimed.membership.settled()
         if link is not None:  # again, because two nodes that start at the same time could not answer before
@@ -522,6 +527,21 @@ class Server:
             machine=machine,
         )
 
+    async def _open_transactions(self, runtime: Runtime, path: Path) -> None:
+        """Serve transactions, if this node is alone. A log of an earlier run is opened now, a new one when needed."""
+        if not (self.config.has_topics and runtime.cluster.is_alone):
+            return
+        from coordinator.server.transactions import Transactions, has_transaction_log
+
+        transactions = Transactions(runtime, asyncio.get_running_loop(), path, self._fs)
+        if has_transaction_log(self._fs, path):
+            try:
+                await transactions.open()
+            except (LogError, OSError) as error:
+                raise StartupError(f"the transaction log cannot be opened: {error}") from None
+        runtime.topics.serves_transactions = True
+        runtime.transactions = transactions
+
     def _open_offsets_log(
         self, loop: asyncio.AbstractEventLoop, callbacks: Callbacks, path: Path, cluster: Cluster
     ) -> OffsetsLog:
@@ -654,9 +674,13 @@ class Server:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_S):
                 await runtime.offsets_log.drained()
+                if runtime.transactions is not None:
+                    await runtime.transactions.drained()
         await runtime.time_slices.finished()
         runtime.stop_timers()
         runtime.execute(runtime.core.shutdown(runtime.now_ms()))
+        if runtime.transactions is not None:
+            runtime.transactions.shutdown()
         runtime.end_of_event()
         await runtime.time_slices.finished()
         runtime.event_topic.finish()
@@ -669,6 +693,8 @@ class Server:
         if self._ready:
             runtime.snapshots.prepare_stop()
         await runtime.offsets_log.close()
+        if runtime.transactions is not None:
+            await runtime.transactions.close()
         runtime.end_of_event()
         for number, connection in enumerate(connections, 1):
             connection.close("", quiet=True)

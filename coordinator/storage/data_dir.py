@@ -1,8 +1,9 @@
 """The data directory: its lock, its identity and its format version.
 
 A lock file refuses a second daemon. `meta.properties` has Kafka's name and keys (version, cluster.id, node.id), so that
-tools for Kafka's directories can read it, and two more keys: the version of this program's format, and the number of
-partitions of the offsets log. That number decides where a group's records are, so it is fixed by the first start.
+tools for Kafka's directories can read it, and more keys: the version of this program's format, and the numbers of
+partitions of the offsets log and of the transaction log. Such a number decides where a record is, so it is fixed by the
+first start.
 
 A directory taken from Kafka is adopted: its identity is kept, its offsets partitions are counted. A problem that the
 user can correct is a `DataDirError`: one sentence that says what to do.
@@ -17,10 +18,16 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from coordinator.config.config import Config, keys
-from coordinator.storage.file_names import LOCK_NAME, META_NAME, offsets_log_dir, offsets_partition
+from coordinator.core.topics.names import (
+    OFFSETS_TOPIC,
+    TRANSACTIONS_TOPIC,
+    parse_partition_directory,
+    partition_directory,
+)
+from coordinator.storage.file_names import LOCK_NAME, META_NAME
 from coordinator.storage.log.fs import NO_ROOM, File, FileSystem, RealFileSystem, read_whole, write_atomically
 from coordinator.storage.log.log import remove_tree
 
@@ -29,9 +36,20 @@ MOST_PARTITIONS: Final = 10_000  # of the offsets log, as in the setting
 
 _KAFKA_VERSIONS: Final = ("0", "1")  # versions of meta.properties: with ZooKeeper, with KRaft
 _FORMAT_KEY: Final = "coordinator.format.version"
-_PARTITIONS_KEY: Final = "offsets.topic.num.partitions"
 _NUMBER: Final = re.compile("[1-9][0-9]{0,9}")
 
+
+class _CountedTopic(NamedTuple):
+    """A log whose number of partitions decides where a record is, so that it is fixed by the first start."""
+
+    name: str
+    key: str  # in meta.properties, and of the setting
+    noun: str  # in messages
+
+
+_OFFSETS: Final = _CountedTopic(OFFSETS_TOPIC, "offsets.topic.num.partitions", "offsets")
+_TRANSACTIONS: Final = _CountedTopic(TRANSACTIONS_TOPIC, "transaction.state.log.num.partitions", "transaction")
+_COUNTED: Final = (_OFFSETS, _TRANSACTIONS)
 
 # Errors that may go away without a change of settings, for example after room was made on the disk.
 MAY_PASS: Final = NO_ROOM | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EINTR}
@@ -56,6 +74,7 @@ class DataDir:
     cluster_id: str
     node_id: int
     offsets_partitions: int
+    transaction_partitions: int
     _lock: File
 
     @classmethod
@@ -92,7 +111,14 @@ class DataDir:
         except BaseException:
             lock.close()
             raise
-        return cls(path, updated["cluster.id"], int(updated["node.id"]), int(updated[_PARTITIONS_KEY]), lock)
+        return cls(
+            path,
+            updated["cluster.id"],
+            int(updated["node.id"]),
+            int(updated[_OFFSETS.key]),
+            int(updated[_TRANSACTIONS.key]),
+            lock,
+        )
 
     def close(self) -> None:
         """Release the lock."""
@@ -173,33 +199,43 @@ def _checked(
             f"the data directory {path} belongs to node {node_id}, but node.id is {config.node_id}; "
             f"set node.id={node_id}, or choose another directory with --data-dir"
         )
-    asked = config.offsets_topic_num_partitions
-    present = _partitions_in(fs, path)
-    if config.cluster_nodes and present <= asked:
-        present = asked  # a node has only some of them, so they cannot be counted
-    partitions = updated.setdefault(_PARTITIONS_KEY, str(present or asked))
-    if not (_NUMBER.fullmatch(partitions) and 1 <= int(partitions) <= MOST_PARTITIONS):
-        raise DataDirError(
-            f"{meta} has {_PARTITIONS_KEY}={partitions[:40]!r}, which is not from 1 to {MOST_PARTITIONS}; restore the "
-            "file from a copy, or write the number that this directory has always had"
-        )
-    if present > int(partitions):  # a group's records would be looked for in another partition
-        raise DataDirError(
-            f"{meta} has {_PARTITIONS_KEY}={partitions}, but there is {offsets_log_dir(path, present - 1)}; restore "
-            f"the file from a copy, or write the number that this directory has always had, at least {present}"
-        )
-    # The default is not a request: a directory keeps its number, for example the 50 of one from Kafka.
-    if partitions != str(asked) and asked != keys()[_PARTITIONS_KEY].default:
-        raise DataDirError(
-            f"the data directory {path} has {partitions} offsets partitions, which cannot change any more; "
-            f"set {_PARTITIONS_KEY}={partitions}, or choose another directory with --data-dir"
-        )
+    for topic in _COUNTED:
+        _check_partitions(topic, fs, path, config, updated)
     return updated
 
 
-def _partitions_in(fs: FileSystem, path: Path) -> int:
-    """Return the number of partitions of the offsets log in a directory from Kafka; 0 if it has none."""
-    numbers = [found for name in fs.listdir(path) if (found := offsets_partition(name)) is not None]
+def _check_partitions(
+    topic: _CountedTopic, fs: FileSystem, path: Path, config: Config, updated: dict[str, str]
+) -> None:
+    """Set or check the number of partitions of a log. DataDirError: config and directory disagree."""
+    meta = path / META_NAME
+    asked: int = getattr(config, keys()[topic.key].attribute)
+    present = _partitions_in(topic, fs, path)
+    if config.cluster_nodes and present <= asked:
+        present = asked  # a node has only some of them, so they cannot be counted
+    partitions = updated.setdefault(topic.key, str(present or asked))
+    if not (_NUMBER.fullmatch(partitions) and 1 <= int(partitions) <= MOST_PARTITIONS):
+        raise DataDirError(
+            f"{meta} has {topic.key}={partitions[:40]!r}, which is not from 1 to {MOST_PARTITIONS}; restore the "
+            "file from a copy, or write the number that this directory has always had"
+        )
+    if present > int(partitions):  # records would be looked for in another partition
+        raise DataDirError(
+            f"{meta} has {topic.key}={partitions}, but there is {path / partition_directory(topic.name, present - 1)}; "
+            f"restore the file from a copy, or write the number that this directory has always had, at least {present}"
+        )
+    # The default is not a request: a directory keeps its number, for example the 50 of one from Kafka.
+    if partitions != str(asked) and asked != keys()[topic.key].default:
+        raise DataDirError(
+            f"the data directory {path} has {partitions} {topic.noun} partitions, which cannot change any more; "
+            f"set {topic.key}={partitions}, or choose another directory with --data-dir"
+        )
+
+
+def _partitions_in(topic: _CountedTopic, fs: FileSystem, path: Path) -> int:
+    """Return the number of partitions of a log in a directory from Kafka; 0 if it has none."""
+    parsed = map(parse_partition_directory, fs.listdir(path))
+    numbers = [found[1] for found in parsed if found is not None and found[0] == topic.name]
     return max(numbers) + 1 if numbers else 0
 
 

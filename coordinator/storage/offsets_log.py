@@ -1,8 +1,9 @@
 """The partitions of the offsets log that a node owns: queues records, makes them durable together, calls back.
 
-`append` only queues records and assigns their offsets at once. When a flush round starts, the records queued for a
-partition become one batch. If they are many, a batch is encoded as soon as it is full, so that a round that a slow disk
-kept waiting does not encode all of them in one event. After the sync `on_durable(partition, high_watermark)` is called.
+The transaction log is a second `OffsetsLog`. `append` only queues records and assigns their offsets at once. When a
+flush round starts, the records queued for a partition become one batch. If they are many, a batch is encoded as soon as
+it is full, so that a slow disk does not leave all of them to one event. After the sync `on_durable(partition,
+high_watermark)` is called.
 The records of one append are always in one batch, so a crash keeps all of them or none. A transactional append has its
 own batch, because the batch header names the producer.
 After a failure `on_failed(partition, from_offset, error)` is called: nothing from that offset on was kept, and the next
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
 
 from coordinator.config.config import Config
-from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.core.topics.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.storage.log.flusher import EventLoop, Flusher, FlusherStats
 from coordinator.storage.log.fs import FileSystem
 from coordinator.storage.log.log import Log, LogConfig
@@ -86,6 +87,7 @@ class _Chunk:
                 timestamp_ms=timestamp_ms,
                 producer_id=producer.producer_id,
                 producer_epoch=producer.producer_epoch,
+                base_sequence=0,  # as Kafka: each batch is its own, and no sequence is checked
                 is_transactional=True,
             )
         else:
@@ -95,6 +97,7 @@ class _Chunk:
                 timestamp_ms=timestamp_ms,
                 producer_id=producer.producer_id,
                 producer_epoch=producer.producer_epoch,
+                coordinator_epoch=producer.coordinator_epoch,
             )
         return Entry(batch, base_offset + max(len(self.records), 1) - 1, timestamp_ms)
 
@@ -165,8 +168,58 @@ class _Partition:
         self._built, self._chunk = [], None
 
 
+class CoordinatorTopic(NamedTuple):
+    """An internal topic to which a coordinator writes."""
+
+    name: str
+    partitions: int
+    segment_bytes: int
+
+    @classmethod
+    def offsets(cls, config: Config) -> Self:
+        """Return the topic of committed offsets and groups."""
+        return cls(OFFSETS_TOPIC, config.offsets_topic_num_partitions, config.offsets_topic_segment_bytes)
+
+    @classmethod
+    def transactions(cls, config: Config) -> Self:
+        """Return the topic of transactional ids."""
+        return cls(
+            TRANSACTIONS_TOPIC,
+            config.transaction_state_log_num_partitions,
+            config.transaction_state_log_segment_bytes,
+        )
+
+
+def open_logs(
+    topic: CoordinatorTopic,
+    data_dir: Path,
+    config: Config,
+    fs: FileSystem,
+    owns: Callable[[int], bool],
+    evidence: FindEvidence,
+) -> dict[int, Log]:
+    """Open or create the logs of the partitions that this node owns. Raises as `OffsetsLog.open` does."""
+    log_config = LogConfig(
+        segment_bytes=topic.segment_bytes,
+        segment_ms=config.log_roll_ms,
+        index_interval_bytes=config.log_index_interval_bytes,
+    )
+    logs: dict[int, Log] = {}
+    try:
+        for partition in filter(owns, range(topic.partitions)):
+            directory = data_dir / f"{topic.name}-{partition}"
+            log = logs[partition] = Log.open(directory, log_config, fs, evidence(fs, directory, partition))
+            for message in log.recovery.messages():
+                LOG.warning(message)
+    except BaseException:
+        for log in logs.values():
+            log.abandon()
+        raise
+    return logs
+
+
 class OffsetsLog:
-    """The partitions of `__consumer_offsets` on one node, by number. Every method belongs to the loop thread."""
+    """The partitions of a `CoordinatorTopic` on one node, by number. Every method belongs to the loop thread."""
 
     def __init__(
         self,
@@ -177,6 +230,7 @@ class OffsetsLog:
         on_failed: OnFailed,
         flusher: Callable[[Callable[..., None], Callable[..., None]], LogFlusher] | None = None,
         machine: Machine = THIS_MACHINE,
+        writer: str = "offsets-writer",
     ) -> None:
         self.logs: Mapping[int, Log] = dict(logs)  # of the partitions on this disk
         self._config = config
@@ -197,8 +251,8 @@ class OffsetsLog:
             policy=config.log_flush_policy,
             interval_ms=config.log_flush_interval_ms,
             max_queued_bytes=config.log_max_queued_bytes,
-            name="offsets-writer",
-            worker=machine.writer("offsets-writer"),
+            name=writer,
+            worker=machine.writer(writer),
             clock=machine.monotonic,
         )
 
@@ -221,22 +275,7 @@ class OffsetsLog:
         `evidence` finds other files that show how far a log was on disk. CorruptLogError: durable records are damaged
         or gone. The directories of other partitions are not touched.
         """
-        log_config = LogConfig(
-            segment_bytes=config.offsets_topic_segment_bytes,
-            segment_ms=config.log_roll_ms,
-            index_interval_bytes=config.log_index_interval_bytes,
-        )
-        logs: dict[int, Log] = {}
-        try:
-            for partition in filter(owns, range(config.offsets_topic_num_partitions)):
-                directory = data_dir / f"{OFFSETS_TOPIC}-{partition}"
-                log = logs[partition] = Log.open(directory, log_config, fs, evidence(fs, directory, partition))
-                for message in log.recovery.messages():
-                    LOG.warning(message)
-        except BaseException:
-            for log in logs.values():
-                log.abandon()
-            raise
+        logs = open_logs(CoordinatorTopic.offsets(config), data_dir, config, fs, owns, evidence)
         return cls(logs, config, loop, on_durable, on_failed, machine=machine)
 
     def log(self, partition: int) -> Log:

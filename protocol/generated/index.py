@@ -35,7 +35,7 @@ APIS: Final[dict[int, tuple[str, int, int, int]]] = {
     25: ("add_offsets_to_txn", 0, 4, 3),
     26: ("end_txn", 0, 5, 3),
     27: ("write_txn_markers", 0, 2, 1),
-    28: ("txn_offset_commit", 0, 5, 3),
+    28: ("txn_offset_commit", 0, 6, 3),
     29: ("describe_acls", 0, 3, 2),
     30: ("create_acls", 0, 3, 2),
     31: ("delete_acls", 0, 3, 2),

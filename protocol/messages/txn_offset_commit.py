@@ -1,9 +1,9 @@
-"""TxnOffsetCommit: commit offsets of a group as part of a transaction."""
+"""TxnOffsetCommit: commit offsets of a group as part of a transaction. Topics have ids instead of names from 6 on."""
 
 from __future__ import annotations
 
 from protocol.api_keys import ApiKey
-from protocol.schema import INT16, INT32, INT64, NULLABLE_STRING, STRING, array, field, message, struct
+from protocol.schema import INT16, INT32, INT64, NULLABLE_STRING, STRING, UUID, array, field, message, struct
 
 
 @struct
@@ -16,11 +16,12 @@ class TxnOffsetCommitRequestPartition:
 
 @struct
 class TxnOffsetCommitRequestTopic:
-    name: str = field(STRING)
+    name: str = field(STRING, until=5)
+    topic_id: bytes = field(UUID, since=6)
     partitions: list[TxnOffsetCommitRequestPartition] = field(array(TxnOffsetCommitRequestPartition))
 
 
-@message(ApiKey.TXN_OFFSET_COMMIT, versions=(0, 5), flexible_since=3)
+@message(ApiKey.TXN_OFFSET_COMMIT, versions=(0, 6), flexible_since=3)
 class TxnOffsetCommitRequest:
     """Commit offsets that become visible with the transaction."""
 
@@ -42,11 +43,12 @@ class TxnOffsetCommitResponsePartition:
 
 @struct
 class TxnOffsetCommitResponseTopic:
-    name: str = field(STRING)
+    name: str = field(STRING, until=5)
+    topic_id: bytes = field(UUID, since=6)
     partitions: list[TxnOffsetCommitResponsePartition] = field(array(TxnOffsetCommitResponsePartition))
 
 
-@message(ApiKey.TXN_OFFSET_COMMIT, versions=(0, 5), flexible_since=3)
+@message(ApiKey.TXN_OFFSET_COMMIT, versions=(0, 6), flexible_since=3)
 class TxnOffsetCommitResponse:
     """The outcome for each partition."""
 

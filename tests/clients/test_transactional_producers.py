@@ -1,57 +1,223 @@
-"""A transactional producer is refused when it starts: there are no transactions here.
-
-Each library must give up by itself, with the error of the coordinator and not one of its own time-outs. The page
-docs/differences.md lists what further clients say.
-"""
+"""Transactional producers of three libraries: committed records are read, aborted ones are not, zombies are fenced."""
 
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from tests.support.daemon import Daemon
 
 pytestmark = pytest.mark.integration
 
-ADVICE = "use the producer without a transactional id"
-LIMIT_S = 20  # librdkafka tried for as long as it was given when the answer was INVALID_REQUEST
+LIMIT_S = 30
 
 
-def test_librdkafka_gives_up_with_the_text_of_the_coordinator(daemon: Daemon) -> None:
-    from confluent_kafka import KafkaError, KafkaException, Producer
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    with Daemon(tmp_path, topics=("in:1", "out:2")) as daemon:
+        yield daemon
 
-    producer = Producer({"bootstrap.servers": daemon.address, "transactional.id": "orders", "log_level": 0})
+
+def producer_of(daemon: Daemon, transactional_id: str = "tx") -> Producer:
+    producer = Producer(
+        {"bootstrap.servers": daemon.address, "transactional.id": transactional_id, "log_level": 0, "linger.ms": 0}
+    )
+    producer.init_transactions(LIMIT_S)
+    return producer
+
+
+def read(daemon: Daemon, topic: str, partition: int = 0, *, isolation: str = "read_committed") -> list[str]:
+    """Read a partition up to its end, as a reader of this isolation level sees it."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": daemon.address,
+            "group.id": uuid.uuid4().hex,
+            "isolation.level": isolation,
+            "enable.partition.eof": True,
+            "log_level": 0,
+        }
+    )
+    consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
+    found = []
+    try:
+        while (message := consumer.poll(LIMIT_S)) is not None:
+            error = message.error()
+            if error is None:
+                found.append((message.value() or b"").decode())
+            elif error.code() == KafkaError._PARTITION_EOF:
+                return found
+            else:
+                raise KafkaException(error)
+    finally:
+        consumer.close()
+    raise AssertionError(f"no end of {topic}-{partition} within {LIMIT_S} s; read so far: {found}")
+
+
+def committed(daemon: Daemon, group: str) -> int:
+    consumer = Consumer({"bootstrap.servers": daemon.address, "group.id": group, "log_level": 0})
+    try:
+        (found,) = consumer.committed([TopicPartition("in", 0)], LIMIT_S)
+    finally:
+        consumer.close()
+    return int(found.offset)
+
+
+def test_readers_of_committed_records_see_whole_transactions_only(daemon: Daemon) -> None:
+    producer = producer_of(daemon)
+    for name, ends in (("a", "commit"), ("b", "abort"), ("c", "commit")):
+        producer.begin_transaction()
+        for partition in (0, 1):
+            for number in range(3):
+                producer.produce("out", f"{name}{number}", partition=partition)
+        producer.flush(LIMIT_S)
+        assert f"{name}0" not in read(daemon, "out", 0)
+        if ends == "commit":
+            producer.commit_transaction(LIMIT_S)
+        else:
+            producer.abort_transaction(LIMIT_S)
+    for partition in (0, 1):
+        assert read(daemon, "out", partition) == ["a0", "a1", "a2", "c0", "c1", "c2"]
+        assert len(read(daemon, "out", partition, isolation="read_uncommitted")) == 9
+
+
+def test_offsets_and_records_become_visible_together(daemon: Daemon) -> None:
+    source = Producer({"bootstrap.servers": daemon.address, "log_level": 0})
+    for number in range(10):
+        source.produce("in", str(number), partition=0)
+    source.flush(LIMIT_S)
+    consumer = Consumer(
+        {
+            "bootstrap.servers": daemon.address,
+            "group.id": "g",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+            "log_level": 0,
+        }
+    )
+    consumer.subscribe(["in"])
+    producer = producer_of(daemon)
+    try:
+        for ends in ("abort", "commit"):
+            messages = []
+            while len(messages) < 5:
+                messages += [each for each in consumer.consume(5 - len(messages), 1) if each.error() is None]
+            producer.begin_transaction()
+            for message in messages:
+                producer.produce("out", message.value(), partition=0)
+            next_offset = TopicPartition("in", 0, messages[-1].offset() + 1)
+            producer.send_offsets_to_transaction([next_offset], consumer.consumer_group_metadata(), LIMIT_S)
+            if ends == "commit":
+                producer.commit_transaction(LIMIT_S)
+            else:
+                producer.abort_transaction(LIMIT_S)
+                assert committed(daemon, "g") < 0
+                assert read(daemon, "out") == []
+                consumer.seek(TopicPartition("in", 0, 0))
+    finally:
+        consumer.close()
+    assert committed(daemon, "g") == 5
+    assert read(daemon, "out") == ["0", "1", "2", "3", "4"]
+
+
+def test_a_second_instance_fences_the_first(daemon: Daemon) -> None:
+    first = producer_of(daemon)
+    first.begin_transaction()
+    first.produce("out", "of the first", partition=0)
+    first.flush(LIMIT_S)
+    second = producer_of(daemon)
     with pytest.raises(KafkaException) as caught:
-        producer.init_transactions(LIMIT_S)
-    error = caught.value.args[0]
-    assert error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, error
-    assert error.fatal()
-    assert ADVICE in error.str()
+        first.commit_transaction(LIMIT_S)
+    assert caught.value.args[0].fatal(), caught.value
+    second.begin_transaction()
+    second.produce("out", "of the second", partition=0)
+    second.commit_transaction(LIMIT_S)
+    assert read(daemon, "out") == ["of the second"]
 
 
-def test_aiokafka_gives_up(daemon: Daemon) -> None:
+def test_a_transaction_outlives_a_kill_of_the_daemon(daemon: Daemon) -> None:
+    producer = producer_of(daemon)
+    producer.begin_transaction()
+    producer.produce("out", "before", partition=0)
+    producer.flush(LIMIT_S)
+    daemon.kill()
+    daemon.start()
+    producer.produce("out", "after", partition=0)
+    producer.commit_transaction(LIMIT_S)
+    assert read(daemon, "out") == ["before", "after"]
+    daemon.kill()
+    daemon.start()
+    assert read(daemon, "out") == ["before", "after"]
+
+
+def test_an_open_transaction_is_described_and_aborted_by_the_command(daemon: Daemon) -> None:
+    producer = producer_of(daemon, "orders")
+    producer.begin_transaction()
+    producer.produce("out", "held back", partition=1)
+    producer.flush(LIMIT_S)
+    assert "Ongoing" in command(daemon, "list")
+    assert "out-1" in command(daemon, "describe", "orders")
+    assert "orders" in command(daemon, "abort", "orders")
+    assert "Ongoing" not in command(daemon, "list")
+    assert read(daemon, "out", 1) == []
+    with pytest.raises(KafkaException):
+        producer.commit_transaction(LIMIT_S)
+
+
+def command(daemon: Daemon, *words: str) -> str:
+    ran = subprocess.run(
+        [sys.executable, "-m", "coordinator", "transactions", *words, "--bootstrap-server", daemon.address],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_aiokafka_commits_and_aborts(daemon: Daemon) -> None:
     from aiokafka import AIOKafkaProducer
-    from aiokafka.errors import TransactionalIdAuthorizationFailed
+    from aiokafka import TopicPartition as Partition
 
-    async def start() -> None:
-        producer = AIOKafkaProducer(bootstrap_servers=daemon.address, transactional_id="orders")
+    async def run() -> None:
+        producer = AIOKafkaProducer(bootstrap_servers=daemon.address, transactional_id="aio")
+        await producer.start()
         try:
-            await asyncio.wait_for(producer.start(), LIMIT_S)
+            async with producer.transaction():
+                await producer.send_and_wait("out", b"kept", partition=0)
+                await producer.send_offsets_to_transaction({Partition("in", 0): 7}, "aio-group")
+            with pytest.raises(RuntimeError, match="on purpose"):
+                async with producer.transaction():
+                    await producer.send_and_wait("out", b"dropped", partition=0)
+                    raise RuntimeError("on purpose")
         finally:
             await producer.stop()
 
-    with pytest.raises(TransactionalIdAuthorizationFailed, match="orders"):
-        asyncio.run(start())
+    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    assert read(daemon, "out") == ["kept"]
+    assert committed(daemon, "aio-group") == 7
 
 
-def test_kafka_python_gives_up(daemon: Daemon) -> None:
+def test_kafka_python_commits_and_aborts(daemon: Daemon) -> None:
     from kafka import KafkaProducer
-    from kafka.errors import TransactionalIdAuthorizationFailedError
 
-    producer = KafkaProducer(bootstrap_servers=daemon.address, transactional_id="orders")
+    producer = KafkaProducer(bootstrap_servers=daemon.address, transactional_id="python")
     try:
-        with pytest.raises(TransactionalIdAuthorizationFailedError):
-            producer.init_transactions()
+        producer.init_transactions()
+        for value, ends in (("kept", "commit"), ("dropped", "abort")):
+            producer.begin_transaction()
+            producer.send("out", value.encode(), partition=0).get(LIMIT_S)
+            if ends == "commit":
+                producer.commit_transaction()
+            else:
+                producer.abort_transaction()
     finally:
-        producer.close(timeout=0)
+        producer.close()
+    assert read(daemon, "out") == ["kept"]

@@ -308,23 +308,6 @@ def _other_texts(kafka: Any, ours: Any) -> bool:
     return bool(_without_texts(kafka) == _without_texts(ours))
 
 
-def _other_code(of_kafka: int, of_ours: int) -> Callable[[Any, Any], bool]:
-    """Return the rule that one code stands where Kafka has another one."""
-
-    def translated(value: Any) -> Any:
-        if isinstance(value, list):
-            return [translated(each) for each in value]
-        if not isinstance(value, dict):
-            return value
-        found = {key: translated(each) for key, each in value.items()}
-        return found | {"error_code": of_ours} if value.get("error_code") == of_kafka else found
-
-    def matches(kafka: Any, ours: Any) -> bool:
-        return bool(_without_texts(translated(kafka), frozenset()) == _without_texts(ours, frozenset()))
-
-    return matches
-
-
 def _no_coordinator(code: int) -> Callable[[Any, Any], bool]:
     """Return the rule that a coordinator that Kafka finds is an error here."""
 
@@ -353,14 +336,6 @@ NOT_LEADER_OR_FOLLOWER: Final = 6
 KNOWN: Final = (
     # The texts of errors other than refusals are ours, or there is one where Kafka has none.
     Known("texts", _other_texts),
-    # There is no transaction coordinator. A transaction that is not refused ends with an error all the same.
-    Known("transactions", _no_coordinator(53), ("FindCoordinator of a transaction",)),
-    Known("transactions", _other_code(49, 48), ("Produce in a transaction",)),
-    Known(
-        "transactions",
-        lambda kafka, ours: "error_code" not in kafka and ours == {"error_code": 53},
-        ("InitProducerId of a transaction",),
-    ),
     # There is no share coordinator.
     Known("share-groups", _no_coordinator(INVALID_REQUEST), ("FindCoordinator of a share group",)),
     # No broker follows this one. A follower with the right is answered as a consumer; Kafka does not know the replica.
@@ -398,7 +373,7 @@ async def play(server: Server, versions: Mapping[str, Iterable[int]]) -> dict[st
     try:
         for request in REQUESTS:
             for version in versions[request.api]:
-                if version >= request.since:
+                if request.since <= version <= request.until:
                     row = found[f"{request.name}, v{version}"] = {}
                     for user in RULES:
                         row[user] = await player.answer(request, version, user)

@@ -22,7 +22,7 @@ NAMES: Final = ("no", "yes", "yes-gone", "no-gone")
 
 
 class Request(NamedTuple):
-    """One request. `free_order`: lists whose order is free in Kafka. `since`: its first version.
+    """One request. `free_order`: lists whose order is free in Kafka. `since` and `until`: its first and last version.
 
     `is_of_all`: the answer has all topics, also those of the server and those that other requests create.
     """
@@ -32,6 +32,7 @@ class Request(NamedTuple):
     body: Body
     free_order: tuple[str, ...] = ()
     since: int = 0
+    until: int = 99
     is_of_all: bool = False
 
 
@@ -192,6 +193,7 @@ _COMMITS: Final = [
         ("no", (9,)),
     )
 ]
+_OF_PRODUCER: Final = {"transactional_id": "yes", "producer_id": 4711, "producer_epoch": 0}
 _DELETED: Final = [
     {"name": name, "partitions": [{"partition_index": each} for each in parts]}
     for name, parts in (("no", (9,)), ("yes", (9,)), ("yes-gone", (0,)), ("no", (8,)), ("yes", ()))
@@ -279,6 +281,50 @@ REQUESTS: Final = (
         "InitProducerId",
         _same(transactional_id="yes", transaction_timeout_ms=60_000),
     ),
+    Request(
+        "AddPartitionsToTxn",
+        "AddPartitionsToTxn",
+        _same(
+            v3_and_below_transactional_id="yes",
+            v3_and_below_producer_id=4711,
+            v3_and_below_topics=[{"name": name, "partitions": [0]} for name in NAMES[:3]],
+        ),
+        ("results_by_topic_v3_and_below",),
+        until=3,
+    ),
+    Request(
+        "AddPartitionsToTxn of another transaction",
+        "AddPartitionsToTxn",
+        _same(
+            v3_and_below_transactional_id="no",
+            v3_and_below_producer_id=4711,
+            v3_and_below_topics=[{"name": name, "partitions": [0]} for name in ("yes", "yes-gone")],
+        ),
+        ("results_by_topic_v3_and_below",),
+        until=3,
+    ),
+    Request("AddOffsetsToTxn", "AddOffsetsToTxn", _same(**_OF_PRODUCER, group_id="yes")),
+    Request("AddOffsetsToTxn for another group", "AddOffsetsToTxn", _same(**_OF_PRODUCER, group_id="no")),
+    Request("TxnOffsetCommit", "TxnOffsetCommit", _same(**_OF_PRODUCER, group_id="yes", topics=_COMMITS)),
+    Request(
+        "TxnOffsetCommit for another group",
+        "TxnOffsetCommit",
+        _same(**_OF_PRODUCER, group_id="no", topics=_COMMITS),
+    ),
+    Request("EndTxn", "EndTxn", _same(**_OF_PRODUCER, committed=True)),
+    Request(
+        "WriteTxnMarkers",
+        "WriteTxnMarkers",
+        _same(markers=[{"producer_id": 4711, "topics": [{"name": "gone", "partition_indexes": [0]}]}]),
+    ),
+    Request(
+        "DescribeProducers",
+        "DescribeProducers",
+        _same(topics=[{"name": name, "partition_indexes": [7]} for name in NAMES[:3]]),
+        ("topics",),
+    ),
+    Request("DescribeTransactions", "DescribeTransactions", _same(transactional_ids=["no-gone", "yes-gone"])),
+    Request("ListTransactions", "ListTransactions", _same(state_filters=["Ongoing"])),
     Request(
         "OffsetForLeaderEpoch",
         "OffsetForLeaderEpoch",

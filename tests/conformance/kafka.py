@@ -230,6 +230,11 @@ class Kafka:
             self._process.kill()
             self._process.wait()
 
+    def restart(self) -> None:
+        """Kill it and start it again on the same port and data."""
+        self.kill()
+        self.start()
+
     def log_tail(self) -> str:
         return self.log_file.read_text(errors="replace")[-3000:] if self.log_file.exists() else ""
 

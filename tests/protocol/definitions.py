@@ -20,7 +20,12 @@ from typing import Any
 PINNED = Path(__file__).parent / "data" / "kafka_definitions.json"
 KAFKA_MESSAGES = Path(__file__).resolve().parents[3] / "shared" / "kafka-messages"
 FORMS = ("snapshot", "newer")
-RECORDS = ("OffsetCommitKey", "OffsetCommitValue", "GroupMetadataKey", "GroupMetadataValue")
+RECORDS = {
+    **dict.fromkeys(
+        ("OffsetCommitKey", "OffsetCommitValue", "GroupMetadataKey", "GroupMetadataValue"), "group-coordinator"
+    ),
+    "TransactionLogValue": "transaction-coordinator",
+}
 NOT_DECLARED = ("ListClientMetricsResources", "ShareGroup")  # prefixes of names
 # Not in that folder: taken from the schemas of Kafka 4.4.0, and compared with a running Kafka by make conformance.
 PINNED_BY_HAND = (
@@ -37,7 +42,7 @@ PINNED_BY_HAND = (
 # Versions after those of that folder, likewise taken from Kafka 4.4.0: the form `newer` of these is written by hand.
 NEWER_BY_HAND = tuple(
     f"{api}{kind}"
-    for api in ("ApiVersions", "ConsumerGroupDescribe", "DeleteGroups")
+    for api in ("ApiVersions", "ConsumerGroupDescribe", "DeleteGroups", "TxnOffsetCommit")
     for kind in ("Request", "Response")
 )
 FIXED = {
@@ -68,7 +73,11 @@ def condense(path: Path) -> dict[str, Any]:
 
 
 def _condense_field(field: dict[str, Any], common: dict[str, Any]) -> dict[str, Any]:
-    facts = {"name": field["name"], "type": field["type"], "versions": field["versions"]}
+    facts = {
+        "name": field["name"],
+        "type": field["type"],
+        "versions": field.get("versions", field.get("taggedVersions")),
+    }
     for ours, theirs in (("nullable", "nullableVersions"), ("tagged", "taggedVersions"), ("tag", "tag")):
         if theirs in field:
             facts[ours] = field[theirs]
@@ -93,8 +102,8 @@ def condense_all(folder: Path) -> dict[str, dict[str, Any]]:
         for path in sorted(directory.glob("*.json")):
             if not path.stem.startswith(NOT_DECLARED):
                 found.setdefault(path.stem, {})[form] = condense(path)
-    for name in RECORDS:
-        found[name] = {"snapshot": condense(folder / "group-coordinator" / f"{name}.json")}
+    for name, module in RECORDS.items():
+        found[name] = {"snapshot": condense(folder / module / f"{name}.json")}
     return found
 
 

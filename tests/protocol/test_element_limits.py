@@ -49,6 +49,8 @@ def test_every_api_with_an_array_is_tested() -> None:
         ApiKey.SASL_HANDSHAKE,
         ApiKey.API_VERSIONS,
         ApiKey.INIT_PRODUCER_ID,
+        ApiKey.ADD_OFFSETS_TO_TXN,
+        ApiKey.END_TXN,
         ApiKey.SASL_AUTHENTICATE,
         ApiKey.DESCRIBE_CLUSTER,
         ApiKey.EXPLAIN_GROUP,

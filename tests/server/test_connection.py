@@ -13,7 +13,7 @@ from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.commit_template import RepeatedCommit
 from coordinator.core.offsets.store import OffsetStore
 from coordinator.server.api.node import Node
-from coordinator.server.api.offset_commit import IdsOfCommit
+from coordinator.server.api.topic_ids import IdsOfTopics
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -393,7 +393,7 @@ class TestCommitsThatAreRecognised:
 
     def test_by_topic_ids_if_the_answer_needs_nothing_but_these(self) -> None:
         ids = {"t": b"t" * 16}
-        for amend, taken in ((IdsOfCommit(ids), [False, False, True]), (lambda answer: answer, [False] * 3)):
+        for amend, taken in ((IdsOfTopics(ids), [False, False, True]), (lambda answer: answer, [False] * 3)):
             edge = self.edge_of(amend)
             peer = edge.peer()
             for number in range(3):

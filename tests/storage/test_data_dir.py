@@ -41,6 +41,7 @@ def test_a_new_directory_is_made_and_gets_an_identity_that_stays(tmp_path: Path)
         "cluster.id": first.cluster_id,
         "node.id": "1",
         "offsets.topic.num.partitions": "8",
+        "transaction.state.log.num.partitions": "8",
     }
     second = DataDir.open(path, CONFIG)
     assert second.cluster_id == first.cluster_id

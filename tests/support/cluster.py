@@ -18,10 +18,11 @@ from coordinator.core.cluster import ClusterNode
 from coordinator.core.consumer_group.assignors.interface import ConsumerGroupPartitionAssignor
 from coordinator.core.consumer_group.assignors.known import assignors_of
 from coordinator.core.coordinator import GroupCoordinator
-from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Describable, Effects, Producer, Ticket
+from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Describable, Effects, Ticket
 from coordinator.core.events.model import AnyEvent, Rebalance
 from coordinator.core.group.group import Group
 from coordinator.core.loading import LoadedState
+from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.core.waiting_request import WaitingRequest
 from coordinator.server.api.table import HANDLERS
 from coordinator.storage.snapshot.loading import follow
@@ -58,6 +59,11 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from protocol.offsets_records import GroupKey, OffsetKey
 from tests.support.call import NEWEST, Call, Offsets
 from tests.support.clock import Clock, milliseconds
@@ -82,6 +88,7 @@ class Cluster:
     """A node without sockets and disk. `partitions` is the number of partitions of the offsets log."""
 
     topics: Any = None
+    transactions: Any = None
     cluster_id = "test"
 
     def __init__(
@@ -433,10 +440,12 @@ class Cluster:
         return call
 
     def end_transaction(self, group_id: str, *, commit: bool, producer_id: int = 7) -> None:
-        partition = self.core.partition_for(group_id)
-        self.execute(
-            self.core.end_transaction(partition, Producer(producer_id, 0), commit=commit, now_ms=self.clock.now_ms)
-        )
+        """Send a WriteTxnMarkers for the partition of a group."""
+        topic = WritableTxnMarkerTopic(OFFSETS_TOPIC, [self.core.partition_for(group_id)])
+        marker = WritableTxnMarker(producer_id, 0, transaction_result=commit, topics=[topic])
+        call = Call("write_txn_markers", 1)
+        request = WriteTxnMarkersRequest(markers=[marker])
+        self.execute(self.core.handle(request, Ticket(call), self.clock.now_ms))
         self._after_event()
 
     def fetch(

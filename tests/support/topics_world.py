@@ -65,6 +65,7 @@ class TopicsWorld:
         self.now_ms = 1_000_000
         self.takes_nodes = True
         self.core: Any = None
+        self.transactions = None
         ids = count(1)
         self.topics = Topics(
             self.config,

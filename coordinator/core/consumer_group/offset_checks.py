@@ -39,9 +39,9 @@ def check_commit(
         return ErrorCode.UNSUPPORTED_VERSION
     if epoch == member.epoch:
         return NONE
-    if member.classic is not None or is_transactional:
+    if member.classic is not None:
         return ErrorCode.ILLEGAL_GENERATION
-    return ErrorCode.STALE_MEMBER_EPOCH if epoch > member.epoch else NONE
+    return ErrorCode.STALE_MEMBER_EPOCH if epoch > member.epoch or is_transactional else NONE
 
 
 def is_stale(group: ConsumerGroup, member_id: str, epoch: int, topic_id: bytes | None, partition: int) -> bool:

@@ -18,7 +18,6 @@ from coordinator.core.consumer_group.offset_checks import check_commit, is_stale
 from coordinator.core.context import PendingAppend, client_error
 from coordinator.core.effects import Producer, Reply
 from coordinator.core.group.checks import MAX_STRING_BYTES, check_offset_commit, fits
-from coordinator.core.group.group import Group
 from coordinator.core.group.incidents import record_refusal
 from coordinator.core.group.session import restart_session
 from coordinator.core.group.state import EMPTY
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.registry import GroupRegistry
-    from coordinator.core.shard import Shard
     from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 # topic, partition, error, the offset to commit if there is no error, and the topic's index in the request
@@ -128,6 +126,13 @@ def refuse(refused: list[Outcome], accepted: list[Accepted], error: ErrorCode) -
     """Return the outcomes of a commit of which nothing is accepted."""
     code = int(error)
     return refused + [(name, part.partition_index, code, None, topic_index) for name, part, topic_index in accepted]
+
+
+def refused_commit(
+    response_types: ResponseTypes, topics: list[Any], exists: Callable[[str, int], bool] | None, error: ErrorCode
+) -> Any:
+    """Return the answer to a commit of which nothing is accepted."""
+    return build_response(response_types, refuse(*split(topics, exists), error))
 
 
 def refuse_new(
@@ -295,7 +300,7 @@ def commit(
                 )
         elif group is None:
             if generation >= 0:
-                error = ErrorCode.GROUP_ID_NOT_FOUND if producer is None else ErrorCode.ILLEGAL_GENERATION
+                error = ErrorCode.GROUP_ID_NOT_FOUND
         else:
             is_transactional = producer is not None
             member_id, instance_id = request.member_id, request.group_instance_id
@@ -347,6 +352,8 @@ def commit(
         return
     context.counters.offset_commits += len(records)
     context.append(target, tuple(records), then, producer)
+    if producer is not None:
+        target.shard.producers[producer.producer_id] = producer.producer_epoch
 
 
 def _split_stale(
@@ -369,24 +376,3 @@ def _split_stale(
         stale = [(name, part.partition_index, _STALE, None, topic_index) for name, part, topic_index in accepted]
         left = []
     return stale, left
-
-
-class EndTransaction(PendingAppend):
-    """Pending append of the marker that ends a transaction, for one partition."""
-
-    __slots__ = ("is_commit", "producer_id", "shard")
-
-    def __init__(self, shard: Shard, producer_id: int, *, is_commit: bool) -> None:
-        self.group = None  # a marker belongs to no single group
-        self.shard = shard
-        self.producer_id = producer_id
-        self.is_commit = is_commit
-
-    def durable(self, context: Context) -> None:
-        for group_id in self.shard.offsets.end_transaction(self.producer_id, commit=self.is_commit):
-            if self.shard.find(group_id) is None and group_id not in self.shard.quarantine.groups:
-                # The group was deleted while the transaction was open. Without a group the offsets could neither be
-                # found nor expire.
-                group = Group(group_id, self.shard, context.wall_ms)
-                group.is_recorded = True
-                self.shard.add(group)

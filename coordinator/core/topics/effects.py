@@ -174,6 +174,7 @@ class VerifyTransaction(NamedTuple):
     """
 
     request: AddPartitionsToTxnRequest
+    ticket: Ticket  # of the produce
     then: Any  # the produce that waits for it, opaque to the executor
 
 

@@ -205,6 +205,7 @@ class Producing:
             return ErrorCode.CORRUPT_MESSAGE, str(failure)
         error, reason = _check_records(header)
         if error is not ErrorCode.NONE:
+            waiter.response.log_start_offset = partition.log_start_offset
             return error, reason
         if partition.is_offline:
             return ErrorCode.KAFKA_STORAGE_ERROR, "the log of this partition cannot be written at the moment"
@@ -227,15 +228,18 @@ class Producing:
         if header.producer_id >= 0:
             verdict = partition.sequences.check(header)
             if verdict.error is not ErrorCode.NONE:
+                waiter.response.log_start_offset = partition.log_start_offset
                 return verdict.error, verdict.reason
             if verdict.duplicate_of is not None:
                 _wait_for_first(partition, verdict.duplicate_of.base_offset, waiter)
+                waiter.response.log_append_time_ms = header.max_timestamp  # as Kafka, which repeats it to the producer
                 return ErrorCode.NONE, None
             if (
                 partition.transactions is not None
                 and header.producer_id in partition.transactions.ongoing
                 and not header.is_transactional
             ):
+                waiter.response.log_start_offset = partition.log_start_offset
                 return ErrorCode.INVALID_TXN_STATE, "the producer has an open transaction in this partition"
         if self.in_flight_bytes and self.in_flight_bytes + size > self._config.log_max_queued_bytes:
             return ErrorCode.KAFKA_STORAGE_ERROR, _QUEUE_FULL
@@ -267,6 +271,8 @@ class Producing:
             self.in_flight_bytes -= batch.size
         for batch in parked.batches:
             error, reason = parked.check(batch, errors)
+            if error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+                batch.waiter.response.log_start_offset = batch.partition.log_start_offset
             if error is ErrorCode.NONE:
                 error, reason = self._append(
                     batch.partition, batch.header, batch.records, batch.size, batch.waiter, out

@@ -85,6 +85,11 @@ class CheckedBatch:
         return self.partition.is_in_transaction(self.header.producer_id, self.header.producer_epoch)
 
     @property
+    def skips_sequences(self) -> bool:
+        """True if nothing is known of its producer in the partition, and its sequence is not 0."""
+        return self.header.base_sequence != 0 and self.header.producer_id not in self.partition.sequences
+
+    @property
     def key(self) -> tuple[str, int]:
         """Topic and partition."""
         return self.partition.topic.name, self.partition.index
@@ -119,7 +124,7 @@ class ParkedProduce:
             verify_only=self.operation is not TransactionSupportedOperation.ADD_PARTITION,
             topics=[AddPartitionsToTxnTopic(name=name, partitions=list(indexes)) for name, indexes in asked.items()],
         )
-        return VerifyTransaction(AddPartitionsToTxnRequest(transactions=[transaction]), self)
+        return VerifyTransaction(AddPartitionsToTxnRequest(transactions=[transaction]), self.request.ticket, self)
 
     def marker_written(self, partition: Partition, epoch: int) -> None:
         """Forget that the transaction coordinator was asked: the transaction has ended."""
@@ -136,10 +141,18 @@ class ParkedProduce:
         if not batch.header.is_transactional:
             return ErrorCode.NONE, None
         if batch.is_asked:
-            return self._error_of(ErrorCode(errors.get(batch.key, ErrorCode.COORDINATOR_NOT_AVAILABLE)))
+            error = self._error_of(ErrorCode(errors.get(batch.key, ErrorCode.COORDINATOR_NOT_AVAILABLE)))
+            if error[0] is ErrorCode.NONE and self._must_begin_with_0 and batch.skips_sequences:
+                return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, "a producer begins in a partition with sequence 0"
+            return error
         if not batch.is_in_transaction:
             return ErrorCode.INVALID_TXN_STATE, "the transaction has ended in this partition"
         return ErrorCode.NONE, None
+
+    @property
+    def _must_begin_with_0(self) -> bool:
+        """True for clients that get a new epoch with each transaction, and begin each with sequence 0."""
+        return self.operation is TransactionSupportedOperation.ADD_PARTITION
 
     def _error_of(self, found: ErrorCode) -> tuple[ErrorCode, str | None]:
         error = _ERRORS[self.operation].get(found, found)

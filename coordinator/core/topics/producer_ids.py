@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from coordinator.core.topics.effects import ReserveProducerIds
 from protocol.error_codes import ErrorCode
-from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from protocol.messages.init_producer_id import InitProducerIdResponse
 
 if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 BLOCK_SIZE: Final = 1000
 FIRST_EPOCH: Final = 0
-_NO_ID: Final = -1
-_NO_EPOCH: Final = -1
 
 
 class ProducerIds:
@@ -36,12 +34,8 @@ class ProducerIds:
         """Take the stored reservation at start. All reserved ids count as used."""
         self._next = self._reserved_up_to = reserved_up_to
 
-    def init_producer_id(self, request: InitProducerIdRequest, ticket: Ticket, out: Outbox) -> None:
-        """Handle one request."""
-        error = check_request(request)
-        if error is not ErrorCode.NONE:
-            out.reply(ticket, InitProducerIdResponse(error_code=error))
-            return
+    def new_producer_id(self, ticket: Ticket, out: Outbox) -> None:
+        """Handle one request without a transactional id."""
         self._waiting.append(ticket)
         self._serve(out)
 
@@ -64,16 +58,3 @@ class ProducerIds:
             return
         while self._waiting:  # the write failed: clients retry, and the next request reserves again
             out.reply(self._waiting.popleft(), InitProducerIdResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
-
-
-def check_request(request: InitProducerIdRequest) -> ErrorCode:
-    """Return an error if this request cannot get an id."""
-    if request.transactional_id is not None:
-        # There are no transactions here. An empty id is invalid in Kafka too. For any other id,
-        # TRANSACTIONAL_ID_AUTHORIZATION_FAILED is the error of this API on which every client gives up without a retry.
-        return (
-            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if request.transactional_id else ErrorCode.INVALID_REQUEST
-        )
-    if (request.producer_id == _NO_ID) != (request.producer_epoch == _NO_EPOCH):
-        return ErrorCode.INVALID_REQUEST
-    return ErrorCode.NONE

@@ -193,6 +193,10 @@ class Sequences:
     def __len__(self) -> int:
         return len(self._producers)
 
+    def __contains__(self, producer_id: int) -> bool:
+        """Return True if something is known of a producer."""
+        return producer_id in self._producers
+
     def __repr__(self) -> str:
         return f"<Sequences of {len(self._producers)} producers>"
 

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from protocol.messages.describe_producers import DescribeProducersRequest
     from protocol.messages.fetch import FetchRequest
     from protocol.messages.follow_catalogue import FollowCatalogueRequest
-    from protocol.messages.init_producer_id import InitProducerIdRequest
     from protocol.messages.list_offsets import ListOffsetsRequest
     from protocol.messages.metadata import MetadataRequestTopic, MetadataResponseTopic
     from protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
@@ -297,10 +296,10 @@ class Topics:
         self.offsets.delete_records(request, ticket, out)
         return out.effects()
 
-    def init_producer_id(self, request: InitProducerIdRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
-        """Handle InitProducerId."""
+    def new_producer_id(self, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """Handle InitProducerId without a transactional id."""
         out = Outbox(now_ms)
-        self.producer_ids.init_producer_id(request, ticket, out)
+        self.producer_ids.new_producer_id(ticket, out)
         return out.effects()
 
     # -- the catalogue -------------------------------------------------------------------------------------------

@@ -39,6 +39,8 @@ FIRST_VERSION_WITH_SOFTWARE: Final = 3
 TELEMETRY_KEYS: Final = (ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY)
 FIRST_VERSION_WITH_FEATURES_AT_0: Final = 4  # older clients refuse a feature whose lowest level is 0
 GROUP_VERSION: Final = "group.version"
+TRANSACTION_VERSION: Final = "transaction.version"
+EPOCH_BUMPS: Final = 2  # of transaction.version: a producer gets a new epoch with each transaction (KIP-890)
 ANY_NODE: Final = -1  # the default of a field that versions before 5 lack
 # KIP-511: letters, digits, '-' and '.'; the first and the last are letters or digits.
 SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -110,10 +112,14 @@ def api_versions(handlers: Mapping[int, Api]) -> Api:
         response = ApiVersionsResponse(api_keys=served, finalized_features_epoch=0)
         if ticket.version >= FIRST_VERSION_WITH_FEATURES_AT_0:
             response.supported_features = [SupportedFeatureKey(name=GROUP_VERSION, min_version=0, max_version=1)]
+            if node.transactions is not None:
+                response.supported_features.append(SupportedFeatureKey(TRANSACTION_VERSION, 0, EPOCH_BUMPS))
         if node.config.serves_consumer_protocol:
-            response.finalized_features = [
+            response.finalized_features.append(
                 FinalizedFeatureKey(name=GROUP_VERSION, min_version_level=1, max_version_level=1)
-            ]
+            )
+        if node.transactions is not None:
+            response.finalized_features.append(FinalizedFeatureKey(TRANSACTION_VERSION, EPOCH_BUMPS, EPOCH_BUMPS))
         node.reply(ticket, response)
 
     return Api(

@@ -13,15 +13,21 @@ from coordinator.core.consumer_group.describe import refused as consumer_group_r
 from coordinator.core.consumer_group.heartbeat import refused as heartbeat_refused
 from coordinator.core.group.describe import describe_error
 from coordinator.core.group.responses import join_error, sync_error
+from coordinator.core.offsets.markers import markers_refused
+from coordinator.core.transactions.add_partitions import partitions_of, topic_results
 from coordinator.server.api.offset_fetch import without_offsets
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
+from protocol.messages.add_offsets_to_txn import AddOffsetsToTxnResponse
+from protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
 from protocol.messages.api_versions import ApiVersionsResponse
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse
 from protocol.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
 from protocol.messages.describe_groups import DescribeGroupsResponse
+from protocol.messages.describe_transactions import DescribeTransactionsResponse, TransactionState
+from protocol.messages.end_txn import EndTxnResponse
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
 from protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsResponse
@@ -34,6 +40,7 @@ from protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from protocol.messages.list_transactions import ListTransactionsResponse
 from protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from protocol.messages.offset_commit import (
     OffsetCommitResponse,
@@ -45,6 +52,11 @@ from protocol.messages.offset_fetch import OffsetFetchResponse, OffsetFetchRespo
 from protocol.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from protocol.messages.push_telemetry import PushTelemetryResponse
 from protocol.messages.sasl_handshake import SaslHandshakeResponse
+from protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
 
 SESSION_ERRORS: Final = frozenset(
     {
@@ -141,6 +153,26 @@ def _offset_commit(request: Any, error: ErrorCode) -> OffsetCommitResponse:
     )
 
 
+def _txn_offset_commit(request: Any, error: ErrorCode) -> TxnOffsetCommitResponse:
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                topic.name,
+                topic.topic_id,
+                [TxnOffsetCommitResponsePartition(each.partition_index, int(error)) for each in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _add_partitions_to_txn(request: Any, error: ErrorCode) -> AddPartitionsToTxnResponse:
+    topics = request.v3_and_below_topics
+    return AddPartitionsToTxnResponse(
+        results_by_topic_v3_and_below=topic_results(topics, dict.fromkeys(partitions_of(topics), error))
+    )
+
+
 def _offset_fetch(request: Any, error: ErrorCode) -> OffsetFetchResponse:
     """Put the error at both levels; the shape of a version takes the one that it has. Before 8 there is one group."""
     groups = [(group.group_id, group.topics) for group in request.groups] or [(request.group_id, request.topics)]
@@ -200,6 +232,15 @@ ERROR_RESPONSES: Final[Mapping[int, ErrorResponse]] = MappingProxyType(
         ApiKey.DELETE_TOPICS: _delete_topics,
         ApiKey.INIT_PRODUCER_ID: lambda _, error: InitProducerIdResponse(
             error_code=error, producer_id=-1, producer_epoch=-1
+        ),
+        ApiKey.ADD_PARTITIONS_TO_TXN: _add_partitions_to_txn,
+        ApiKey.ADD_OFFSETS_TO_TXN: lambda _, error: AddOffsetsToTxnResponse(error_code=error),
+        ApiKey.END_TXN: lambda _, error: EndTxnResponse(error_code=error),
+        ApiKey.TXN_OFFSET_COMMIT: _txn_offset_commit,
+        ApiKey.WRITE_TXN_MARKERS: markers_refused,
+        ApiKey.LIST_TRANSACTIONS: lambda _, error: ListTransactionsResponse(error_code=error),
+        ApiKey.DESCRIBE_TRANSACTIONS: lambda request, error: DescribeTransactionsResponse(
+            transaction_states=[TransactionState(error, each) for each in request.transactional_ids]
         ),
         ApiKey.DELETE_GROUPS: lambda request, error: DeleteGroupsResponse(
             results=[DeletableGroupResult(group_id=name, error_code=error) for name in request.groups_names]

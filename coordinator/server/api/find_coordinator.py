@@ -1,10 +1,11 @@
 """FindCoordinator (key 10): the node that coordinates a group, which owns its partition of the offsets log.
 
 Every node can answer, for an empty id too, and while it loads. The owner is named also if it may be down: no other node
-can replace it, and clients try again until it is back. Transactions and share groups are not coordinated here. A
-transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, the one error on which every client gives up at once
-(docs/differences.md): librdkafka retries all but authorization errors for ever, INVALID_REQUEST among them. Versions 0
-to 3 have one key: a list of one, whose answer moves to the top. Source: `KafkaApis.handleFindCoordinatorRequest`.
+can replace it, and clients try again until it is back. A node that is alone coordinates its transactional ids. With
+several nodes or workers a transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, the one error on which every
+client gives up at once (docs/differences.md): librdkafka retries all but authorization errors for ever, INVALID_REQUEST
+among them. Share groups are not coordinated here. Versions 0 to 3 have one key: a list of one, whose answer moves to
+the top. Source: `KafkaApis.handleFindCoordinatorRequest`.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ KEYS_AT_ONCE: Final = 100
 CHARACTERS_PER_STEP: Final = 20_000
 CHARACTERS_A_KEY: Final = 60  # hashing so many takes as long as the other work for a key
 GROUP: Final = 0
+TRANSACTION: Final = 1
 REFUSALS: Final = {
-    1: (
+    TRANSACTION: (
         ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        "There is no transaction coordinator here: use the producer without a transactional id.",
+        "There are no transactions with several nodes or workers: use the producer without a transactional id.",
     ),
     2: (ErrorCode.INVALID_REQUEST, "There is no share coordinator here: use a consumer group."),
 }
@@ -41,7 +43,10 @@ REFUSALS: Final = {
 
 def handle(node: Node, request: FindCoordinatorRequest, ticket: Ticket, now_ms: int) -> None:
     keys = request.coordinator_keys if ticket.version >= FIRST_WITH_KEYS else [request.key]
-    if request.key_type != GROUP:
+    if request.key_type == TRANSACTION and node.transactions is not None:
+        seen = node.seen_by(ticket)
+        found = [_found(key, node.cluster.me, seen) for key in keys]
+    elif request.key_type != GROUP:
         unknown = ErrorCode.INVALID_REQUEST, f"Key type {request.key_type} is not known."
         error, why = REFUSALS.get(request.key_type, unknown)
         found = [_refused(key, error, why) for key in keys]
@@ -113,9 +118,9 @@ API = Api(
     max_elements=50_000,
     chunked=((0, Array("coordinators")),),
     section=Section.GROUPS,
-    does="The node of a group, of many groups from 4 on.",
+    does="The node of a group or a transactional id, of many from 4 on.",
     refuses=(
-        "Transactional ids: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, on which every client gives up "
-        "at once. Share groups: INVALID_REQUEST. Both with a text that says why."
+        "Transactional ids on several nodes or workers: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, on which every client "
+        "gives up at once. Share groups: INVALID_REQUEST. Both with a text that says why."
     ),
 )

@@ -14,10 +14,30 @@ if TYPE_CHECKING:
     from coordinator.core.coordinator import GroupCoordinator
     from coordinator.core.topics.effects import TopicEffects
     from coordinator.core.topics.topics import Topics
+    from coordinator.core.transactions.coordinator import TransactionCoordinator
     from coordinator.storage.documents.acls import AclStore
     from coordinator.storage.documents.quotas import QuotaStore
     from coordinator.storage.documents.users import UserStore
     from coordinator.telemetry.telemetry import Telemetry
+    from protocol.error_codes import ErrorCode
+    from protocol.messages.add_partitions_to_txn import AddPartitionsToTxnTransaction
+
+
+class TransactionsOfNode(Protocol):
+    """The transaction coordinator of a node. `coordinator.server.transactions.Transactions` implements it."""
+
+    core: TransactionCoordinator
+
+    def handle(self, request: Any, ticket: Ticket) -> None:
+        """Have the coordinator handle a request or a command."""
+
+    def listing(self, steps: Callable[[int], Iterator[None]], ticket: Ticket) -> None:
+        """Take the steps that read all transactional ids; `steps` gets the time."""
+
+    def verify_offsets(
+        self, transaction: AddPartitionsToTxnTransaction, group_id: str, then: Callable[[ErrorCode], None]
+    ) -> None:
+        """Verify that the partition of a group in the offsets log is part of a transaction, or add it."""
 
 
 class Node(Protocol):
@@ -32,6 +52,10 @@ class Node(Protocol):
     acls: AclStore | None  # None: no authorizer.class.name
     quota_store: QuotaStore
     telemetry: Telemetry
+
+    @property
+    def transactions(self) -> TransactionsOfNode | None:
+        """The transaction coordinator; None: transactions are not served."""
 
     @property
     def identity(self) -> ClusterIdentity:
@@ -51,6 +75,15 @@ class Node(Protocol):
 
     def identified(self, ticket: Ticket, software: ClientSoftware) -> None:
         """Remember the software of the client at the other end of this connection."""
+
+    def now_ms(self) -> int:
+        """Return the time on the clock of the node's events."""
+
+    def wall_ms(self) -> int:
+        """Return the time of day, in ms since the epoch."""
+
+    def inner_ticket(self, then: Callable[[Any], None]) -> Ticket:
+        """Return a ticket whose answer is given to `then`."""
 
     def seen_by(self, ticket: Ticket) -> Callable[[ClusterNode], ClusterNode]:
         """Return the function from a node to its address for the client of `ticket`, which depends on its listener."""

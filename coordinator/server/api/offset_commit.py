@@ -13,8 +13,7 @@ from coordinator.core.offsets.commit import CommitWithoutEpochs
 from coordinator.core.offsets.commit_template import RepeatedCommit
 from coordinator.server.api.chunked_responses import TOPICS
 from coordinator.server.api.handler import Api, Section
-from coordinator.server.api.refused_topics import refused_first
-from coordinator.server.api.topic_ids import add_names, amend_first, id_of
+from coordinator.server.api.topic_ids import IdsOfTopics, add_names, amend_first, with_unknown_ids
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.offset_commit import (
@@ -25,8 +24,6 @@ from protocol.messages.offset_commit import (
 from protocol.schema import changed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from coordinator.core.effects import Ticket
     from coordinator.server.api.node import Node
     from protocol.messages.offset_commit import OffsetCommitRequest
@@ -35,24 +32,6 @@ FIRST_WITH_GROUP_ID_NOT_FOUND: Final = 9
 FIRST_WITH_MEMBER_EPOCHS: Final = 9
 FIRST_WITH_TOPIC_IDS: Final = 10
 _GROUP_ID_NOT_FOUND: Final = int(ErrorCode.GROUP_ID_NOT_FOUND)
-_UNKNOWN_TOPIC_ID: Final = int(ErrorCode.UNKNOWN_TOPIC_ID)
-
-
-class IdsOfCommit:
-    """Completes the answer to a commit of which every id is known: topics get their ids, and nothing else changes.
-
-    So such a commit may be recognised when it is repeated.
-    """
-
-    __slots__ = ("_ids",)
-
-    def __init__(self, ids: Mapping[str, bytes]) -> None:
-        self._ids = ids
-
-    def __call__(self, response: OffsetCommitResponse) -> OffsetCommitResponse:
-        for topic in response.topics:
-            topic.topic_id = self._ids[topic.name]
-        return response
 
 
 def handle(node: Node, request: OffsetCommitRequest | RepeatedCommit, ticket: Ticket, now_ms: int) -> None:
@@ -77,30 +56,17 @@ def _by_names(
     The ticket gets what completes the answer.
     """
     if isinstance(request, RepeatedCommit):
-        amend_first(ticket, IdsOfCommit(request.topic_ids))
+        amend_first(ticket, IdsOfTopics(request.topic_ids))
         return request
     unknown = add_names(request.topics, node.topics.catalogue)
-    add_ids = IdsOfCommit({topic.name: topic.topic_id for topic in request.topics})
+    add_ids = IdsOfTopics({topic.name: topic.topic_id for topic in request.topics})
     if not unknown:
         amend_first(ticket, add_ids)
         return request
-    amend_first(ticket, lambda response: _with_unknown(request, add_ids(response)))
+    types = OffsetCommitResponseTopic, OffsetCommitResponsePartition
+    amend_first(ticket, lambda response: with_unknown_ids(request.topics, add_ids(response), *types))
     known = [topic for topic in request.topics if topic.name]
     return changed(request, topics=known) if known else None
-
-
-def _with_unknown(request: OffsetCommitRequest, response: OffsetCommitResponse) -> OffsetCommitResponse:
-    parts = refused_first(
-        request.topics,
-        response.topics,
-        id_of,
-        lambda topic: 0 if topic.name else _UNKNOWN_TOPIC_ID,
-        OffsetCommitResponsePartition,
-    )
-    response.topics = [
-        OffsetCommitResponseTopic(topic_id=topic_id, partitions=some) for topic_id, some in parts.items()
-    ]
-    return response
 
 
 def shape(response: OffsetCommitResponse, version: int) -> OffsetCommitResponse:

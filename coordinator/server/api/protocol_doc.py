@@ -102,7 +102,6 @@ KAFKA: Final[dict[int, tuple[str, int, int]]] = {
 
 # Why other requests are not served: key by key, so that each of Kafka's has a reason.
 NOT_SERVED: Final[tuple[tuple[str, tuple[int, ...]], ...]] = (
-    ("transactions", (24, 25, 26, 27, 28, 61, 65, 66)),
     ("share groups", (76, 77, 78, 79, 83, 84, 85, 86, 87, 90, 91, 92)),
     ("groups of Kafka Streams' own protocol (Streams over classic groups needs none of it)", (88, 89, 93)),
     ("delegation tokens", (38, 39, 40, 41)),

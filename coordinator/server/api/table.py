@@ -7,6 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 from coordinator.server.api import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     alter_client_quotas,
     alter_configs,
     alter_user_scram_credentials,
@@ -25,9 +27,12 @@ from coordinator.server.api import (
     describe_groups,
     describe_log_dirs,
     describe_owners,
+    describe_producers,
     describe_topic_partitions,
+    describe_transactions,
     describe_user_scram_credentials,
     elect_leaders,
+    end_txn,
     explain_group,
     fetch,
     find_coordinator,
@@ -38,6 +43,7 @@ from coordinator.server.api import (
     leave_group,
     list_config_resources,
     list_offsets,
+    list_transactions,
     metadata,
     offset_commit,
     offset_fetch,
@@ -46,6 +52,8 @@ from coordinator.server.api import (
     sasl,
     sync_group,
     telemetry,
+    txn_offset_commit,
+    write_txn_markers,
 )
 from coordinator.server.api.api_versions import api_versions
 from coordinator.server.api.chunked_responses import TOPICS, Array
@@ -73,6 +81,14 @@ _ROWS: Final[dict[int, Api]] = {
         delete_records.API,
         init_producer_id.API,
         offset_for_leader_epoch.API,
+        add_partitions_to_txn.API,
+        add_offsets_to_txn.API,
+        end_txn.API,
+        txn_offset_commit.API,
+        describe_transactions.API,
+        list_transactions.API,
+        describe_producers.API,
+        write_txn_markers.API,
         describe_acls.API,
         create_acls.API,
         delete_acls.API,

@@ -80,6 +80,7 @@ def topics_of_node(*, auto_create: bool = True) -> Any:
     by_id = {topic.topic_id: topic for topic in topics.values()}
     return SimpleNamespace(
         catalogue=SimpleNamespace(topics=topics, by_id=by_id.get),
+        partition_exists=lambda topic, partition: topic in topics,
         config=SimpleNamespace(auto_create_topics_enable=auto_create),
     )
 

@@ -13,6 +13,8 @@ from coordinator.server.api.authorization.table import CHECKS, UNGUARDED
 from coordinator.server.api.table import HANDLERS
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
+from protocol.messages import add_offsets_to_txn as aot
+from protocol.messages import add_partitions_to_txn as apt
 from protocol.messages import alter_client_quotas as acq
 from protocol.messages import alter_configs as ac
 from protocol.messages import alter_user_scram_credentials as alter_scram
@@ -25,15 +27,21 @@ from protocol.messages import delete_topics as dt
 from protocol.messages import describe_cluster as dc
 from protocol.messages import describe_configs as configs
 from protocol.messages import describe_groups as groups
+from protocol.messages import describe_producers as dp
 from protocol.messages import describe_topic_partitions as dtp
+from protocol.messages import describe_transactions as dtx
 from protocol.messages import describe_user_scram_credentials as scram
 from protocol.messages import elect_leaders as el
+from protocol.messages import end_txn as et
 from protocol.messages import incremental_alter_configs as ic
 from protocol.messages import list_offsets as lo
+from protocol.messages import list_transactions as ltx
 from protocol.messages import offset_commit as oc
 from protocol.messages import offset_delete as od
 from protocol.messages import offset_fetch as of
 from protocol.messages import offset_for_leader_epoch as le
+from protocol.messages import txn_offset_commit as toc
+from protocol.messages import write_txn_markers as wtm
 from protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from protocol.messages.describe_client_quotas import DescribeClientQuotasRequest, DescribeClientQuotasResponse
@@ -53,6 +61,7 @@ from protocol.primitives import ZERO_UUID
 from tests.server.api.authorization_kit import TOPIC_IDS, Everything, Rights, answered, ask, id_of, received
 
 TOPIC, GROUP, CLUSTER, TXN = 29, 30, 31, 53  # codes of the errors ..._AUTHORIZATION_FAILED
+NOT_ATTEMPTED = 55
 YES_ID, NO_ID = TOPIC_IDS["yes"], TOPIC_IDS["no"]
 
 
@@ -90,6 +99,50 @@ def committed(**errors: int) -> list[Any]:
         oc.OffsetCommitResponseTopic(name, id_of(name), [oc.OffsetCommitResponsePartition(0, error)])
         for name, error in errors.items()
     ]
+
+
+def add_to_txn(*names: str) -> Any:
+    topics = [apt.AddPartitionsToTxnTopic(name, [0]) for name in names]
+    return apt.AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id="tx", v3_and_below_producer_id=1, v3_and_below_topics=topics
+    )
+
+
+def added_to_txn(**errors: int) -> Any:
+    return apt.AddPartitionsToTxnResponse(
+        results_by_topic_v3_and_below=[
+            apt.AddPartitionsToTxnTopicResult(name, [apt.AddPartitionsToTxnPartitionResult(0, error)])
+            for name, error in errors.items()
+        ]
+    )
+
+
+def commit_in_txn(*names: str) -> Any:
+    part = toc.TxnOffsetCommitRequestPartition(0, committed_offset=5, committed_metadata="")
+    topics = [toc.TxnOffsetCommitRequestTopic(name, id_of(name), [part]) for name in names]
+    return toc.TxnOffsetCommitRequest("tx", "g", 1, 0, topics=topics)
+
+
+def committed_in_txn(**errors: int) -> Any:
+    return toc.TxnOffsetCommitResponse(
+        topics=[
+            toc.TxnOffsetCommitResponseTopic(name, id_of(name), [toc.TxnOffsetCommitResponsePartition(0, error)])
+            for name, error in errors.items()
+        ]
+    )
+
+
+def producers_of(*names: str) -> Any:
+    return dp.DescribeProducersRequest(topics=[dp.TopicRequest(name, [0]) for name in names])
+
+
+def known_producers(**errors: int) -> Any:
+    return dp.DescribeProducersResponse(
+        topics=[
+            dp.TopicResponse(name, [dp.PartitionResponse(0, error, "Topic authorization failed." if error else None)])
+            for name, error in errors.items()
+        ]
+    )
 
 
 def described_consumer_groups(**errors: int) -> ConsumerGroupDescribeResponse:
@@ -417,6 +470,74 @@ CASES = {
         lambda _: delete_offsets("yes"),
         lambda _: deleted_offsets(no=TOPIC, yes=0),
     ),
+    ApiKey.ADD_PARTITIONS_TO_TXN: whole(add_to_txn("yes"), "WRITE transactional_id tx", added_to_txn(yes=TXN))._replace(
+        rights=("WRITE transactional_id tx", "WRITE topic yes")
+    ),
+    ApiKey.ADD_OFFSETS_TO_TXN: whole(
+        aot.AddOffsetsToTxnRequest("tx", 1, 0, "g"), "WRITE transactional_id tx", aot.AddOffsetsToTxnResponse(0, TXN)
+    )._replace(rights=("WRITE transactional_id tx", "READ group g")),
+    ApiKey.END_TXN: whole(
+        et.EndTxnRequest("tx", 1, 0, True), "WRITE transactional_id tx", et.EndTxnResponse(error_code=TXN)
+    ),
+    ApiKey.TXN_OFFSET_COMMIT: Case(
+        lambda _: commit_in_txn("yes", "no", "yes2"),
+        lambda _: committed_in_txn(yes=TXN, no=TXN, yes2=TXN),
+        ("WRITE transactional_id tx", "READ group g", "READ topic yes", "READ topic yes2"),
+        lambda _: committed_in_txn(yes=0, yes2=0),
+        lambda _: commit_in_txn("yes", "yes2"),
+        lambda _: committed_in_txn(no=TOPIC, yes=0, yes2=0),
+    ),
+    ApiKey.WRITE_TXN_MARKERS: whole(
+        wtm.WriteTxnMarkersRequest(markers=[wtm.WritableTxnMarker(1, topics=[wtm.WritableTxnMarkerTopic("t", [0])])]),
+        "ALTER cluster",
+        wtm.WriteTxnMarkersResponse(
+            markers=[
+                wtm.WritableTxnMarkerResult(
+                    1, [wtm.WritableTxnMarkerTopicResult("t", [wtm.WritableTxnMarkerPartitionResult(0, CLUSTER)])]
+                )
+            ]
+        ),
+    ),
+    ApiKey.DESCRIBE_PRODUCERS: Case(
+        lambda _: producers_of("no", "yes"),
+        lambda _: known_producers(no=TOPIC, yes=TOPIC),
+        ("READ topic yes",),
+        lambda _: known_producers(yes=0),
+        lambda _: producers_of("yes"),
+        lambda _: known_producers(yes=0, no=TOPIC),
+    ),
+    ApiKey.DESCRIBE_TRANSACTIONS: Case(
+        lambda _: dtx.DescribeTransactionsRequest(["no", "tx"]),
+        lambda _: dtx.DescribeTransactionsResponse(
+            transaction_states=[dtx.TransactionState(TXN, "no"), dtx.TransactionState(TXN, "tx")]
+        ),
+        ("DESCRIBE transactional_id tx", "DESCRIBE topic yes"),
+        lambda _: dtx.DescribeTransactionsResponse(
+            transaction_states=[
+                dtx.TransactionState(0, "tx", "Ongoing", topics=[dtx.TopicData("no", [0]), dtx.TopicData("yes", [1])])
+            ]
+        ),
+        lambda _: dtx.DescribeTransactionsRequest(["tx"]),
+        lambda _: dtx.DescribeTransactionsResponse(
+            transaction_states=[
+                dtx.TransactionState(TXN, "no"),
+                dtx.TransactionState(0, "tx", "Ongoing", topics=[dtx.TopicData("yes", [1])]),
+            ]
+        ),
+    ),
+    ApiKey.LIST_TRANSACTIONS: Case(
+        lambda _: ltx.ListTransactionsRequest(),
+        lambda _: ltx.ListTransactionsResponse(),
+        ("DESCRIBE transactional_id tx",),
+        lambda _: ltx.ListTransactionsResponse(
+            transaction_states=[ltx.TransactionState("no", 1, "Empty"), ltx.TransactionState("tx", 2, "Empty")]
+        ),
+        lambda _: ltx.ListTransactionsRequest(),
+        lambda _: ltx.ListTransactionsResponse(transaction_states=[ltx.TransactionState("tx", 2, "Empty")]),
+        lambda _: ltx.ListTransactionsResponse(
+            transaction_states=[ltx.TransactionState("no", 1, "Empty"), ltx.TransactionState("tx", 2, "Empty")]
+        ),
+    ),
     ApiKey.JOIN_GROUP: whole(JOINED, "READ group g", NOT_JOINED),
     ApiKey.SYNC_GROUP: whole(SYNCED, "READ group g", SyncGroupResponse(error_code=GROUP)),
     ApiKey.HEARTBEAT: whole(HeartbeatRequest("g", 1, "m"), "READ group g", HeartbeatResponse(error_code=GROUP)),
@@ -695,3 +816,10 @@ def test_the_allowed_part_of_a_request_is_handled_and_the_rest_refused(key: ApiK
     outcome = ask(Rights(*case.rights), case.request(version), version, lambda _: case.served(version))
     assert outcome.handled == received((case.kept or case.request)(version), version)
     assert outcome.answer == answered((case.merged or case.served)(version), version)
+
+
+def test_partitions_are_added_to_a_transaction_together_or_not_at_all() -> None:
+    access = Rights("WRITE transactional_id tx", "WRITE topic yes")
+    outcome = ask(access, add_to_txn("yes", "no"), 3, lambda request: None)
+    assert outcome.handled is None
+    assert outcome.answer == added_to_txn(yes=NOT_ATTEMPTED, no=TOPIC)

@@ -54,7 +54,15 @@ def offset_commit(request: OffsetCommitRequest, version: int, access: Access, to
     if not access.may(AclOperation.READ, Resource(ResourceType.GROUP, request.group_id)):
         refuse = ERROR_RESPONSES[ApiKey.OFFSET_COMMIT]
         return AnswerNow(refuse(request, ErrorCode.GROUP_AUTHORIZATION_FAILED))
-    is_by_id = version >= COMMITS_BY_ID
+    types = OffsetCommitResponse, OffsetCommitResponseTopic, OffsetCommitResponsePartition
+    return commit_of_topics(request, access, topics, types, is_by_id=version >= COMMITS_BY_ID)
+
+
+def commit_of_topics(
+    request: Any, access: Access, topics: Topics, types: tuple[Any, Any, Any], *, is_by_id: bool
+) -> Verdict:
+    """Check the topics of a commit. `types`: the classes of its response, of a topic and of a partition in it."""
+    response_type, topic_type, partition_type = types
     key_of, name_of = _ways(topics, is_by_id=is_by_id)
     asked = [(key_of(topic), name_of(topic)) for topic in request.topics]
     names = allowed(access, AclOperation.READ, ResourceType.TOPIC, [name for _, name in asked if name is not None])
@@ -62,20 +70,20 @@ def offset_commit(request: OffsetCommitRequest, version: int, access: Access, to
     if not refused:
         return PASS
 
-    def amend(response: OffsetCommitResponse) -> OffsetCommitResponse:
+    def amend(response: Any) -> Any:
         parts = refused_first(
             request.topics,
             response.topics,
             key_of,
             lambda topic: _TOPIC_REFUSED if key_of(topic) in refused else 0,
-            OffsetCommitResponsePartition,
+            partition_type,
         )
         field = "topic_id" if is_by_id else "name"
-        response.topics = [OffsetCommitResponseTopic(**{field: key}, partitions=some) for key, some in parts.items()]
+        response.topics = [topic_type(**{field: key}, partitions=some) for key, some in parts.items()]
         return response
 
     kept = [topic for topic in request.topics if key_of(topic) not in refused]
-    return Handle(changed(request, topics=kept), amend) if kept else AnswerNow(amend(OffsetCommitResponse()))
+    return Handle(changed(request, topics=kept), amend) if kept else AnswerNow(amend(response_type()))
 
 
 def _ways(topics: Topics, *, is_by_id: bool) -> tuple[Callable[[Any], Any], Callable[[Any], str | None]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from coordinator.server.api.authorization import cluster, configs, groups, offsets, records, topics
+from coordinator.server.api.authorization import cluster, configs, groups, offsets, records, topics, transactions
 from coordinator.server.api.authorization.verdict import Check
 from protocol.api_keys import ApiKey
 
@@ -43,6 +43,14 @@ CHECKS: Final[Mapping[int, Check]] = MappingProxyType(
         ApiKey.DELETE_RECORDS: records.delete_records,
         ApiKey.INIT_PRODUCER_ID: records.init_producer_id,
         ApiKey.OFFSET_FOR_LEADER_EPOCH: records.offset_for_leader_epoch,
+        ApiKey.ADD_PARTITIONS_TO_TXN: transactions.add_partitions,
+        ApiKey.ADD_OFFSETS_TO_TXN: transactions.add_offsets,
+        ApiKey.END_TXN: transactions.end_txn,
+        ApiKey.TXN_OFFSET_COMMIT: transactions.txn_offset_commit,
+        ApiKey.DESCRIBE_TRANSACTIONS: transactions.describe_transactions,
+        ApiKey.LIST_TRANSACTIONS: transactions.list_transactions,
+        ApiKey.DESCRIBE_PRODUCERS: transactions.describe_producers,
+        ApiKey.WRITE_TXN_MARKERS: transactions.write_txn_markers,
         ApiKey.DESCRIBE_ACLS: cluster.describe_acls,
         ApiKey.CREATE_ACLS: cluster.create_acls,
         ApiKey.DELETE_ACLS: cluster.delete_acls,

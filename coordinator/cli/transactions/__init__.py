@@ -1,0 +1,1 @@
+"""`coordinator transactions`: who has a transaction open, and how to end it."""

@@ -1,0 +1,48 @@
+"""The coordinators of transactional ids, and what they say of one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from coordinator.cli.client import Client, NodeConnection, explain
+from coordinator.cli.errors import CliError
+from protocol.error_codes import ErrorCode
+from protocol.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TransactionState,
+)
+from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+
+_TRANSACTION: Final = 1  # key type of FindCoordinator
+
+
+def coordinator_of(client: Client, transactional_id: str) -> tuple[int, NodeConnection]:
+    """Return the node id of the coordinator of a transactional id, and a connection to it. Raises CliError."""
+
+    def ask() -> tuple[int, FindCoordinatorResponse]:
+        request = FindCoordinatorRequest(key=transactional_id, key_type=_TRANSACTION)
+        answer = client.any_node().call(request, FindCoordinatorResponse, max_version=3)
+        return answer.error_code, answer
+
+    answer = client.patiently(f"who coordinates transactional id {transactional_id!r}", ask)
+    return answer.node_id, client.node(answer.node_id)
+
+
+def describe(client: Client, connection: NodeConnection, transactional_id: str) -> TransactionState:
+    """Return the state of a transactional id. Raises CliError if it is not known."""
+
+    def ask() -> tuple[int, TransactionState]:
+        request = DescribeTransactionsRequest([transactional_id])
+        (state,) = connection.call(request, DescribeTransactionsResponse).transaction_states
+        is_unknown = state.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+        return 0 if is_unknown else state.error_code, state
+
+    state = client.patiently(f"describing transactional id {transactional_id!r}", ask)
+    if state.error_code:
+        raise CliError(
+            f"transactional id {transactional_id!r} is not known: {explain(state.error_code)} "
+            "`coordinator transactions list` shows those that are",
+            1,
+        )
+    return state

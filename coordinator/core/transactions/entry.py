@@ -1,0 +1,134 @@
+"""A transactional id in memory, and the appends of its log partition that are in flight.
+
+The coordinator decides on the newest appended state (`current`), so that requests which follow each other closely need
+no retry, and a failed append puts the state before it in force. Answers wait until the append they depend on is
+durable. Kafka answers CONCURRENT_TRANSACTIONS instead while an append is in flight.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from coordinator.core.purgatory.purgatory import DelayedOperation
+from coordinator.core.shard import STATE_ERROR, PartitionState
+from protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from coordinator.core.effects import Ticket
+    from coordinator.core.transactions.effects import TransactionEvent
+    from coordinator.core.transactions.metadata import TopicPartition, TransactionMetadata
+
+
+class PendingAnswer(NamedTuple):
+    """The answer to a request, if what it depends on becomes durable; otherwise `refused(error)` is sent."""
+
+    ticket: Ticket
+    response: Any
+    refused: Callable[[ErrorCode], Any]
+
+
+class TransactionAppend:
+    """The record of one change, on its way to the disk. It is the `then` of its `Append`."""
+
+    __slots__ = ("after", "answers", "before", "entry", "is_fence", "last_offset")
+
+    def __init__(
+        self,
+        entry: TransactionEntry,
+        before: TransactionMetadata | None,
+        after: TransactionMetadata | None,
+        *,
+        is_fence: bool = False,
+    ) -> None:
+        self.entry = entry
+        self.before = before  # None: the id was not known
+        self.after = after  # None: a tombstone
+        self.is_fence = is_fence  # it raises the epoch to one that no producer has
+        self.answers: list[PendingAnswer] = []
+        self.last_offset = -1
+
+
+class TransactionEntry:
+    """One transactional id."""
+
+    __slots__ = (
+        "append_retry",
+        "current",
+        "durable",
+        "end_answers",
+        "in_flight",
+        "newest",
+        "partition",
+        "remaining",
+        "timeout",
+        "transactional_id",
+    )
+
+    def __init__(self, transactional_id: str, partition: TransactionPartition, metadata: TransactionMetadata) -> None:
+        self.transactional_id = transactional_id
+        self.partition = partition
+        self.current = metadata  # as appended
+        self.durable: TransactionMetadata | None = None  # None: nothing is on disk yet
+        self.in_flight = 0  # appends
+        self.newest: TransactionAppend | None = None  # the last append in flight
+        self.remaining: set[TopicPartition] = set()  # partitions of a decided transaction without a durable marker
+        self.end_answers: list[PendingAnswer] = []  # to EndTxn; they wait for the markers
+        self.timeout: DelayedOperation[TransactionEvent] | None = None  # of the open transaction
+        self.append_retry: DelayedOperation[TransactionEvent] | None = None  # of markers, or of the record after them
+
+    @property
+    def is_known(self) -> bool:
+        """False once it was removed from its partition, or its partition was unloaded."""
+        return self.partition.entries.get(self.transactional_id) is self
+
+    def cancel_timers(self) -> None:
+        """End the timers, if there are any."""
+        for timer in (self.timeout, self.append_retry):
+            if timer is not None:
+                timer.cancel()
+        self.timeout = self.append_retry = None
+
+    def __repr__(self) -> str:
+        return f"<TransactionEntry {self.transactional_id!r} {self.current.state.name}, {self.in_flight} in flight>"
+
+
+class TransactionPartition:
+    """One partition of `__transaction_state` and its transactional ids."""
+
+    __slots__ = ("coordinator_epoch", "entries", "in_flight", "next_offset", "number", "state")
+
+    def __init__(self, number: int, state: PartitionState) -> None:
+        self.number = number
+        self.state = state
+        self.entries: dict[str, TransactionEntry] = {}
+        self.in_flight: deque[TransactionAppend] = deque()
+        self.next_offset = 0
+        self.coordinator_epoch = 0  # in the markers; a partition of a shared store has one for each claim
+
+    @property
+    def error(self) -> ErrorCode:
+        """Error of requests for its ids; NONE if it is active."""
+        return STATE_ERROR[self.state]
+
+    def __repr__(self) -> str:
+        return f"<TransactionPartition {self.number} {self.state.value}: {len(self.entries)} ids>"
+
+
+# Errors of the log, and what clients hear. Source: `appendTransactionToLog` of Kafka's `TransactionStateManager`.
+_CLIENT_ERROR: Final = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+
+
+def transaction_error(error: ErrorCode) -> ErrorCode:
+    """Return the error that a client is sent for an error of the log."""
+    return _CLIENT_ERROR.get(error, error)

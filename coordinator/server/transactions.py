@@ -1,0 +1,264 @@
+"""The transaction coordinator of a node that runs: its log, and the ways to the partitions that take part.
+
+The log is created or opened when the first request needs it, because many servers never see a transaction; requests
+wait meanwhile. All methods belong to the loop thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.core.topics.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, parse_partition_directory
+from coordinator.core.transactions.add_partitions import command_of
+from coordinator.core.transactions.coordinator import TransactionCoordinator, entries_of
+from coordinator.core.transactions.replay import TransactionReplay
+from coordinator.server.api.write_txn_markers import SplitMarkers
+from coordinator.server.inner_requests import inner_ticket
+from coordinator.storage.log.recovery import no_evidence
+from coordinator.storage.offsets_log import CoordinatorTopic, OffsetsLog, open_logs
+from protocol.error_codes import ErrorCode
+from protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from protocol.messages.init_producer_id import InitProducerIdResponse
+from protocol.messages.write_txn_markers import WriteTxnMarkersResponse
+
+if TYPE_CHECKING:
+    from coordinator.core.effects import Ticket
+    from coordinator.core.transactions.effects import TransactionEffects, WriteMarkers
+    from coordinator.core.transactions.entry import TransactionEntry, TransactionPartition
+    from coordinator.core.transactions.metadata import TransactionMetadata
+    from coordinator.server.runtime import Runtime
+    from coordinator.storage.log.fs import FileSystem
+    from coordinator.storage.log.log import Log
+
+LOG: Final = logging.getLogger("coordinator.transactions")
+RECORDS_NAMED: Final = 100  # damaged ones of a partition, in the log of one load
+
+
+def has_transaction_log(fs: FileSystem, data_dir: Path) -> bool:
+    """Return whether a data directory holds a transaction log."""
+    parsed = map(parse_partition_directory, fs.listdir(data_dir))
+    return any(found is not None and found[0] == TRANSACTIONS_TOPIC for found in parsed)
+
+
+class Transactions:
+    """The transaction coordinator of one node, with its log."""
+
+    def __init__(self, runtime: Runtime, loop: asyncio.AbstractEventLoop, data_dir: Path, fs: FileSystem) -> None:
+        self.core = TransactionCoordinator(
+            runtime.config,
+            partitions=runtime.config.transaction_state_log_num_partitions,
+            topic_partition_exists=runtime.topics.partition_exists,
+            wall_offset_ms=runtime.core.wall_offset_ms,
+            now_ms=runtime.now_ms(),
+        )
+        self._runtime = runtime
+        self._loop = loop
+        self._data_dir = data_dir
+        self._fs = fs
+        self._log: OffsetsLog | None = None  # None: it is not open yet
+        self._opening: asyncio.Task[None] | None = None
+        self._waiting: list[Callable[[], None]] = []  # for the log
+
+    # -- opening -------------------------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Open or create the log, and read it. Raises LogError, ProtocolError, OSError."""
+        config, loop = self._runtime.config, self._loop
+        started = self._runtime.monotonic()
+        topic = CoordinatorTopic.transactions(config)
+        logs = await loop.run_in_executor(
+            None, partial(open_logs, topic, self._data_dir, config, self._fs, lambda _: True, no_evidence)
+        )
+        self._log = OffsetsLog(
+            logs,
+            config,
+            loop,
+            self._on_durable,
+            self._on_failed,
+            machine=self._runtime.machine,
+            writer="transactions-writer",
+        )
+        for number, log in logs.items():
+            await self._load(self.core.partitions[number], log)
+        took_ms = int((self._runtime.monotonic() - started) * 1000)
+        LOG.info("transaction log opened partitions=%d transactional_ids=%d ms=%d", len(logs), self.core.ids, took_ms)
+
+    async def _load(self, partition: TransactionPartition, log: Log) -> None:
+        """Read a partition and serve it. One that cannot be read answers NOT_COORDINATOR, and the others go on."""
+        try:
+            entries, unfinished, replay = await self._loop.run_in_executor(None, _read, partition, log)
+        except Exception as error:
+            LOG.exception("loading failed topic=%s partition=%d error=%s", TRANSACTIONS_TOPIC, partition.number, error)
+            self.core.load_failed(partition.number)
+            return
+        for record in replay.damaged[:RECORDS_NAMED]:
+            LOG.error(
+                "record set aside topic=%s partition=%d offset=%d error=%s; its transactional id is not known any more",
+                TRANSACTIONS_TOPIC, partition.number, record.log_offset, record.reason,
+            )  # fmt: skip
+        self._execute_as_event(
+            self.core.loaded(
+                partition.number,
+                entries,
+                unfinished,
+                log.log_end_offset,
+                self._runtime.now_ms(),
+                coordinator_epoch=replay.leader_epoch,
+            )
+        )
+
+    def _when_open(self, act: Callable[[], None]) -> None:
+        """Call `act` now, or as soon as the log is open. It is also called if that fails: requests are refused then."""
+        if self._log is not None:
+            act()
+            return
+        self._waiting.append(act)
+        if self._opening is None:
+            self._opening = self._loop.create_task(self._open_for_waiting())
+
+    async def _open_for_waiting(self) -> None:
+        try:
+            await self.open()
+        except Exception:
+            LOG.exception("the transaction log cannot be opened; producers with a transactional id are told to wait")
+        self._opening = None
+        waiting, self._waiting = self._waiting, []
+        for act in waiting:
+            act()
+        self._runtime.end_of_event()
+
+    # -- requests ------------------------------------------------------------------------------------------------
+
+    def handle(self, request: Any, ticket: Ticket) -> None:
+        """Have the coordinator handle a request or a command."""
+        if self._log is not None:
+            self._handle(request, ticket)
+        else:
+            self._when_open(lambda: self._handle(request, ticket))
+
+    def _handle(self, request: Any, ticket: Ticket) -> None:
+        self.execute(self.core.handle(request, ticket, self._runtime.now_ms()), ticket)
+
+    def listing(self, steps: Callable[[int], Iterator[None]], ticket: Ticket) -> None:
+        """Take steps that read all transactional ids."""
+        self._when_open(lambda: self._runtime.take_turns(ticket, steps(self._runtime.now_ms())))
+
+    def verify(self, request: AddPartitionsToTxnRequest, then: Callable[[AddPartitionsToTxnResponse], None]) -> None:
+        """Ask whether partitions are part of a transaction, or add them to it. `request` has one transaction."""
+        (transaction,) = request.transactions
+        self.handle(command_of(transaction), inner_ticket(then))
+
+    def verify_offsets(
+        self,
+        transaction: AddPartitionsToTxnTransaction,
+        group_id: str,
+        then: Callable[[ErrorCode], None],
+    ) -> None:
+        """Do the same for the partition of the offsets log that a group belongs to."""
+        partition = self._runtime.core.partition_for(group_id)
+        transaction.topics = [AddPartitionsToTxnTopic(OFFSETS_TOPIC, [partition])]
+
+        def answered(response: AddPartitionsToTxnResponse) -> None:
+            (result,) = response.results_by_transaction[0].topic_results[0].results_by_partition
+            then(ErrorCode(result.partition_error_code))
+
+        self.verify(AddPartitionsToTxnRequest(transactions=[transaction]), answered)
+
+    # -- effects -------------------------------------------------------------------------------------------------
+
+    def execute(self, effects: TransactionEffects, ticket: Ticket | None = None) -> None:
+        """Send the replies, append, and write markers. `ticket`: that of the request that caused them."""
+        runtime = self._runtime
+        runtime.transactions_touched()
+        for each, response in effects.replies:
+            each.session.answer(each, response)
+        if effects.appends and self._log is not None:
+            if ticket is not None:
+                ticket.has_append = True
+            wall_ms = runtime.wall_ms()
+            for append in effects.appends:
+                self._log.append(append, wall_ms)
+        for write in effects.markers:
+            self._write_markers(write)
+        if effects.wants_producer_id:
+            ticket = inner_ticket(self._take_producer_id)
+            runtime.execute_topics(runtime.topics.new_producer_id(ticket, runtime.now_ms()))
+
+    def _execute_as_event(self, effects: TransactionEffects) -> None:
+        self.execute(effects)
+        self._runtime.end_of_event()
+
+    def _take_producer_id(self, response: InitProducerIdResponse) -> None:
+        error = ErrorCode(response.error_code)
+        self.execute(self.core.producer_id_allocated(response.producer_id, error, self._runtime.now_ms()))
+
+    def _write_markers(self, write: WriteMarkers) -> None:
+        """Write the markers of one transaction, and tell the coordinator what became of each."""
+
+        def answered(response: WriteTxnMarkersResponse) -> None:
+            outcomes = {
+                (topic.name, each.partition_index): ErrorCode(each.error_code)
+                for topic in response.markers[0].topics
+                for each in topic.partitions
+            }
+            self.execute(self.core.markers_written(write.entry, outcomes, self._runtime.now_ms()))
+
+        SplitMarkers(self._runtime, write.request, inner_ticket(answered)).send(self._runtime.now_ms())
+
+    # -- time and the disk ---------------------------------------------------------------------------------------
+
+    def _on_durable(self, partition: int, high_watermark: int) -> None:
+        self._execute_as_event(self.core.appended(partition, high_watermark, self._runtime.now_ms()))
+
+    def _on_failed(self, partition: int, from_offset: int, error: ErrorCode) -> None:
+        self._execute_as_event(self.core.append_failed(partition, from_offset, error, self._runtime.now_ms()))
+
+    def advance_clock(self, now_ms: int) -> None:
+        """Run the timers that are due."""
+        self.core.wall_offset_ms = self._runtime.core.wall_offset_ms
+        if self._log is not None:
+            self.execute(self.core.advance_clock(now_ms))
+
+    def next_deadline_ms(self) -> int | None:
+        """Return when `advance_clock` is due at the latest; None: there is nothing to wait for."""
+        return None if self._log is None else self.core.next_deadline_ms()
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    async def drained(self) -> None:
+        """Return when no record is on its way to the disk."""
+        if self._log is not None:
+            await self._log.drained()
+
+    def shutdown(self) -> None:
+        """Answer the requests that wait."""
+        self.execute(self.core.shutdown(self._runtime.now_ms()))
+
+    async def close(self) -> None:
+        """Close the log."""
+        if self._opening is not None:
+            await self._opening
+        if self._log is not None:
+            await self._log.close()
+
+
+def _read(
+    partition: TransactionPartition, log: Log
+) -> tuple[dict[str, TransactionEntry], list[TransactionEntry], TransactionReplay]:
+    """Read a partition, in a thread."""
+    replay = TransactionReplay()
+    for header, batch in log.batches():
+        replay.add_batch(header, bytes(batch))
+    found: dict[str, TransactionMetadata] = replay.settle()
+    entries, unfinished = entries_of(partition, found)
+    return entries, unfinished, replay
