@@ -22,7 +22,7 @@ from coordinator.cli.screen import complain
 from coordinator.cli.table import Row, render
 from coordinator.core.cluster import StaticOwnership
 from coordinator.core.topics.catalogue import CatalogueError, parse_document
-from coordinator.core.topics.names import GROUP_TOPICS, parse_partition_directory
+from coordinator.core.topics.names import COORDINATOR_TOPICS, parse_partition_directory
 from coordinator.storage.file_names import CATALOGUE_NAME
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
@@ -119,7 +119,7 @@ def owners(directory: Path, ids: list[int]) -> list[Row]:
         topic, index = parsed
         owner = (
             rule.owner_of_offsets_partition(index)
-            if topic in GROUP_TOPICS
+            if topic in COORDINATOR_TOPICS
             else rule.owner_of_topic_partition(topic, index, assigned.get(topic, {}).get(index))
         )
         size = sum(segment.stat().st_size for segment in path.glob("*.log"))

@@ -115,6 +115,10 @@ class Cluster:
         """Return the node that coordinates the groups in a partition of the offsets log; None if there is none now."""
         return self.nodes.get(self.ownership.owner_of_offsets_partition(offsets_partition))
 
+    def transaction_coordinator(self, partition: int) -> ClusterNode | None:
+        """Return the node that owns a partition of the transaction log: that of the offsets partition of its number."""
+        return self.coordinator(partition)
+
     def owns_offsets_partition(self, partition: int) -> bool:
         return self.ownership.owner_of_offsets_partition(partition) == self.node_id
 
@@ -134,6 +138,7 @@ class ClusterIdentity(NamedTuple):
     cluster_id: str
     nodes: tuple[ClusterNode, ...]
     offsets_partitions: int
+    transaction_partitions: int = -1  # -1: the node does not tell, because it is of an older version
 
 
 def why_different(one: ClusterIdentity, other: ClusterIdentity, names: tuple[str, str]) -> str | None:
@@ -152,6 +157,9 @@ def why_different(one: ClusterIdentity, other: ClusterIdentity, names: tuple[str
             f"offsets.topic.num.partitions is {one.offsets_partitions} on {here} and {other.offsets_partitions} "
             f"on {there}"
         )
+    ours, theirs = one.transaction_partitions, other.transaction_partitions
+    if ours != theirs and -1 not in (ours, theirs):
+        return f"transaction.state.log.num.partitions is {ours} on {here} and {theirs} on {there}"
     return None
 
 

@@ -242,6 +242,7 @@ class ControllerLink:
             revision=revision,
             max_wait_ms=max_wait_ms,
             documents=[KnownDocument(name=each.name, digest=each.text.digest) for each in self.documents.values()],
+            transaction_partitions=facts.transaction_partitions,
         )
 
     # -- forwarding -----------------------------------------------------------------------------------------------

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from coordinator.server.api.handler import Api
     from coordinator.server.claimed_partitions import ClaimedPartitions
     from coordinator.server.controller_link import ControllerLink
+    from coordinator.server.transactions import Transactions
     from coordinator.storage.snapshot.store_keeper import StoreSnapshots
 
 LOG = logging.getLogger("coordinator.server")
@@ -301,7 +302,10 @@ class Server:
 
         cluster = self._cluster(listening)
         identity = ClusterIdentity(
-            data_dir.cluster_id, tuple(cluster.nodes.values()), config.offsets_topic_num_partitions
+            data_dir.cluster_id,
+            tuple(cluster.nodes.values()),
+            config.offsets_topic_num_partitions,
+            config.transaction_state_log_num_partitions,
         )
         link = self._link = await self._join_cluster(cluster, identity)
         claimed = self._claimed_partitions(cluster)
@@ -311,6 +315,8 @@ class Server:
         if link is not None:
             link.attach(runtime)
             await _agreed(link.first_catalogue())
+        if config.has_topics and claimed is None:
+            self._serve_transactions(runtime, data_dir.path)
         listening.warn_of_open_ones()
         await listening.serve(runtime, runtime.users.credentials)
         # The figures of a worker, or behind the HTTP port of another part, are asked for as well.
@@ -325,7 +331,7 @@ class Server:
         await self._start_http()
         if claimed is None:
             await runtime.load_all()
-            await self._open_transactions(runtime, data_dir.path)
+            await self._open_transactions(runtime.transactions, data_dir.path)
         else:
             await claimed.membership.settled()
         if link is not None:  # again, because two nodes that start at the same time could not answer before
@@ -527,20 +533,23 @@ class Server:
             machine=machine,
         )
 
-    async def _open_transactions(self, runtime: Runtime, path: Path) -> None:
-        """Serve transactions, if this node is alone. A log of an earlier run is opened now, a new one when needed."""
-        if not (self.config.has_topics and runtime.cluster.is_alone):
-            return
-        from coordinator.server.transactions import Transactions, has_transaction_log
+    def _serve_transactions(self, runtime: Runtime, path: Path) -> None:
+        """Take requests of transactional producers. They wait until the transaction log is open."""
+        from coordinator.server.transactions import Transactions
 
-        transactions = Transactions(runtime, asyncio.get_running_loop(), path, self._fs)
-        if has_transaction_log(self._fs, path):
-            try:
-                await transactions.open()
-            except (LogError, OSError) as error:
-                raise StartupError(f"the transaction log cannot be opened: {error}") from None
+        runtime.transactions = Transactions(runtime, asyncio.get_running_loop(), path, self._fs, self._links)
         runtime.topics.serves_transactions = True
-        runtime.transactions = transactions
+
+    async def _open_transactions(self, transactions: Transactions | None, path: Path) -> None:
+        """Open the transaction log of an earlier run. A new one is made when the first request needs it."""
+        from coordinator.server.transactions import has_transaction_log
+
+        if transactions is None or not has_transaction_log(self._fs, path):
+            return
+        try:
+            await transactions.open()
+        except (LogError, OSError) as error:
+            raise StartupError(f"the transaction log cannot be opened: {error}") from None
 
     def _open_offsets_log(
         self, loop: asyncio.AbstractEventLoop, callbacks: Callbacks, path: Path, cluster: Cluster

@@ -19,6 +19,7 @@ from coordinator.core.transactions.coordinator import TransactionCoordinator, en
 from coordinator.core.transactions.replay import TransactionReplay
 from coordinator.server.api.write_txn_markers import SplitMarkers
 from coordinator.server.inner_requests import inner_ticket
+from coordinator.server.transaction_peers import NO_ANSWER, TransactionPeers
 from coordinator.storage.log.recovery import no_evidence
 from coordinator.storage.offsets_log import CoordinatorTopic, OffsetsLog, open_logs
 from protocol.error_codes import ErrorCode
@@ -29,13 +30,20 @@ from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 from protocol.messages.init_producer_id import InitProducerIdResponse
-from protocol.messages.write_txn_markers import WriteTxnMarkersResponse
+from protocol.messages.write_txn_markers import (
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from protocol.schema import changed
 
 if TYPE_CHECKING:
+    from coordinator.core.cluster import ClusterNode
     from coordinator.core.effects import Ticket
     from coordinator.core.transactions.effects import TransactionEffects, WriteMarkers
     from coordinator.core.transactions.entry import TransactionEntry, TransactionPartition
-    from coordinator.core.transactions.metadata import TransactionMetadata
+    from coordinator.core.transactions.metadata import TopicPartition, TransactionMetadata
+    from coordinator.server.node_links import NodeLinks
     from coordinator.server.runtime import Runtime
     from coordinator.storage.log.fs import FileSystem
     from coordinator.storage.log.log import Log
@@ -53,13 +61,20 @@ def has_transaction_log(fs: FileSystem, data_dir: Path) -> bool:
 class Transactions:
     """The transaction coordinator of one node, with its log."""
 
-    def __init__(self, runtime: Runtime, loop: asyncio.AbstractEventLoop, data_dir: Path, fs: FileSystem) -> None:
+    def __init__(
+        self, runtime: Runtime, loop: asyncio.AbstractEventLoop, data_dir: Path, fs: FileSystem, links: NodeLinks
+    ) -> None:
         self.core = TransactionCoordinator(
             runtime.config,
             partitions=runtime.config.transaction_state_log_num_partitions,
             topic_partition_exists=runtime.topics.partition_exists,
             wall_offset_ms=runtime.core.wall_offset_ms,
             now_ms=runtime.now_ms(),
+            owns=runtime.cluster.owns_offsets_partition,
+        )
+        self._cluster = runtime.cluster
+        self._peers = TransactionPeers(
+            runtime.cluster, links, runtime.config.cluster_max_queued_requests, runtime.end_of_event
         )
         self._runtime = runtime
         self._loop = loop
@@ -72,12 +87,39 @@ class Transactions:
     # -- opening -------------------------------------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Open or create the log, and read it. Raises LogError, ProtocolError, OSError."""
+        """Return when the log is open and read. Raises LogError, ProtocolError, OSError."""
+        if self._log is None or self._opening is not None:
+            await asyncio.shield(self._begin_opening())
+
+    def _begin_opening(self) -> asyncio.Task[None]:
+        if self._opening is None:
+            self._opening = self._loop.create_task(self._open())
+            self._opening.add_done_callback(self._opened)
+        return self._opening
+
+    def _opened(self, opening: asyncio.Task[None]) -> None:
+        """Let the requests go on that have waited. If the log could not be opened, they are refused."""
+        self._opening = None
+        if not opening.cancelled() and (error := opening.exception()) is not None:
+            LOG.error(
+                "the transaction log cannot be opened error=%r; producers with a transactional id are told to wait",
+                error,
+            )
+        waiting, self._waiting = self._waiting, []
+        for act in waiting:
+            act()
+        self._runtime.end_of_event()
+
+    async def _open(self) -> None:
+        """Open or create the log, and read it."""
         config, loop = self._runtime.config, self._loop
         started = self._runtime.monotonic()
         topic = CoordinatorTopic.transactions(config)
         logs = await loop.run_in_executor(
-            None, partial(open_logs, topic, self._data_dir, config, self._fs, lambda _: True, no_evidence)
+            None,
+            partial(
+                open_logs, topic, self._data_dir, config, self._fs, self._cluster.owns_offsets_partition, no_evidence
+            ),
         )
         self._log = OffsetsLog(
             logs,
@@ -123,19 +165,7 @@ class Transactions:
             act()
             return
         self._waiting.append(act)
-        if self._opening is None:
-            self._opening = self._loop.create_task(self._open_for_waiting())
-
-    async def _open_for_waiting(self) -> None:
-        try:
-            await self.open()
-        except Exception:
-            LOG.exception("the transaction log cannot be opened; producers with a transactional id are told to wait")
-        self._opening = None
-        waiting, self._waiting = self._waiting, []
-        for act in waiting:
-            act()
-        self._runtime.end_of_event()
+        self._begin_opening()
 
     # -- requests ------------------------------------------------------------------------------------------------
 
@@ -154,9 +184,20 @@ class Transactions:
         self._when_open(lambda: self._runtime.take_turns(ticket, steps(self._runtime.now_ms())))
 
     def verify(self, request: AddPartitionsToTxnRequest, then: Callable[[AddPartitionsToTxnResponse], None]) -> None:
-        """Ask whether partitions are part of a transaction, or add them to it. `request` has one transaction."""
+        """Ask whether partitions are part of a transaction, or add them to it. `request` has one transaction.
+
+        The coordinator of the transactional id is asked, on its node; NETWORK_EXCEPTION: it does not answer.
+        """
         (transaction,) = request.transactions
-        self.handle(command_of(transaction), inner_ticket(then))
+        owner = self.coordinator_of(transaction.transactional_id)
+        if owner is None or owner.id == self._cluster.node_id:
+            self.handle(command_of(transaction), inner_ticket(then))
+        else:
+            self._peers.ask(owner.id, request, lambda answer: then(_no_answer() if answer is NO_ANSWER else answer))
+
+    def coordinator_of(self, transactional_id: str) -> ClusterNode | None:
+        """Return the node that coordinates a transactional id."""
+        return self._cluster.transaction_coordinator(self.core.partition_of(transactional_id))
 
     def verify_offsets(
         self,
@@ -169,6 +210,9 @@ class Transactions:
         transaction.topics = [AddPartitionsToTxnTopic(OFFSETS_TOPIC, [partition])]
 
         def answered(response: AddPartitionsToTxnResponse) -> None:
+            if response.error_code:  # as Kafka for trouble on the way
+                then(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+                return
             (result,) = response.results_by_transaction[0].topic_results[0].results_by_partition
             then(ErrorCode(result.partition_error_code))
 
@@ -203,17 +247,39 @@ class Transactions:
         self.execute(self.core.producer_id_allocated(response.producer_id, error, self._runtime.now_ms()))
 
     def _write_markers(self, write: WriteMarkers) -> None:
-        """Write the markers of one transaction, and tell the coordinator what became of each."""
+        """Write the markers of one transaction on the nodes of its partitions, and tell what became of each."""
+        (marker,) = write.request.markers
+        topics: dict[int, dict[str, list[int]]] = {}  # by node
+        for topic in marker.topics:
+            for index in topic.partition_indexes:
+                topics.setdefault(self._leader_of(topic.name, index), {}).setdefault(topic.name, []).append(index)
+        outcomes: dict[TopicPartition, ErrorCode] = {}
+        left = len(topics)
 
-        def answered(response: WriteTxnMarkersResponse) -> None:
-            outcomes = {
-                (topic.name, each.partition_index): ErrorCode(each.error_code)
-                for topic in response.markers[0].topics
-                for each in topic.partitions
-            }
-            self.execute(self.core.markers_written(write.entry, outcomes, self._runtime.now_ms()))
+        def answered(response: WriteTxnMarkersResponse | None) -> None:
+            nonlocal left
+            left -= 1
+            for topic in () if response is None else response.markers[0].topics:
+                for each in topic.partitions:
+                    outcomes[topic.name, each.partition_index] = ErrorCode(each.error_code)
+            if not left:
+                self.execute(self.core.markers_written(write.entry, outcomes, self._runtime.now_ms()))
 
-        SplitMarkers(self._runtime, write.request, inner_ticket(answered)).send(self._runtime.now_ms())
+        for node_id, parts in topics.items():
+            part = changed(marker, topics=[WritableTxnMarkerTopic(name, indexes) for name, indexes in parts.items()])
+            request = WriteTxnMarkersRequest(markers=[part])
+            if node_id == self._cluster.node_id:
+                SplitMarkers(self._runtime, request, inner_ticket(answered)).send(self._runtime.now_ms())
+            else:
+                self._peers.ask(node_id, request, answered)
+
+    def _leader_of(self, topic: str, index: int) -> int:
+        """Return the node that leads a partition: this one, if none is known, for the error that says so."""
+        if topic == OFFSETS_TOPIC:
+            owner = self._cluster.coordinator(index)
+            return self._cluster.node_id if owner is None else owner.id
+        partition = self._runtime.topics.catalogue.partition(topic, index)
+        return self._cluster.node_id if partition is None else partition.leader
 
     # -- time and the disk ---------------------------------------------------------------------------------------
 
@@ -246,10 +312,15 @@ class Transactions:
 
     async def close(self) -> None:
         """Close the log."""
+        await self._peers.close()
         if self._opening is not None:
-            await self._opening
+            await asyncio.wait((self._opening,))
         if self._log is not None:
             await self._log.close()
+
+
+def _no_answer() -> AddPartitionsToTxnResponse:
+    return AddPartitionsToTxnResponse(error_code=int(ErrorCode.NETWORK_EXCEPTION))
 
 
 def _read(

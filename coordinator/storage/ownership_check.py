@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.topics.names import partition_directory
+from coordinator.core.topics.names import TRANSACTIONS_TOPIC, parse_partition_directory, partition_directory
 from coordinator.storage.log.fs import FileSystem, file_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from coordinator.core.cluster import Cluster
@@ -25,7 +25,7 @@ def foreign_logs(fs: FileSystem, data_dir: Path, catalogue: Catalogue, cluster: 
     present = set(fs.listdir(data_dir))
     found = [
         (directory, owner)
-        for directory, owner in _elsewhere(catalogue)
+        for directory, owner in (*_elsewhere(catalogue), *_transactions_elsewhere(present, cluster))
         if directory in present and _has_records(fs, data_dir / directory)
     ]
     if not found:
@@ -44,6 +44,15 @@ def _elsewhere(catalogue: Catalogue) -> Iterator[tuple[str, int]]:
         for partition in topic.partitions:
             if not partition.is_local:
                 yield partition_directory(topic.name, partition.index), partition.leader
+
+
+def _transactions_elsewhere(present: Iterable[str], cluster: Cluster) -> Iterator[tuple[str, int]]:
+    for directory in present:
+        parsed = parse_partition_directory(directory)
+        if parsed is not None and parsed[0] == TRANSACTIONS_TOPIC:
+            owner = cluster.transaction_coordinator(parsed[1])
+            if owner is not None and owner.id != cluster.node_id:
+                yield directory, owner.id
 
 
 def _has_records(fs: FileSystem, directory: Path) -> bool:

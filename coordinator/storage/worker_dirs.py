@@ -18,7 +18,7 @@ from typing import Final
 
 from coordinator.core.cluster import StaticOwnership
 from coordinator.core.topics.catalogue import CatalogueError, Document, parse_document
-from coordinator.core.topics.names import GROUP_TOPICS, OFFSETS_TOPIC, parse_partition_directory
+from coordinator.core.topics.names import COORDINATOR_TOPICS, OFFSETS_TOPIC, parse_partition_directory
 from coordinator.storage.data_dir import DataDirError
 from coordinator.storage.file_names import (
     CATALOGUE_NAME,
@@ -146,7 +146,7 @@ def _move_partitions(
             if parsed is None or not fs.is_dir(source / name):
                 continue
             topic, partition = parsed
-            if topic in GROUP_TOPICS:
+            if topic in COORDINATOR_TOPICS:
                 owner = ownership.owner_of_offsets_partition(partition)
             else:
                 owner = ownership.owner_of_topic_partition(topic, partition, assigned.get(topic, {}).get(partition))

@@ -43,6 +43,7 @@ _pack_iqB = Struct(">iqB").pack
 _pack_ix = Struct(">ix").pack
 _pack_qi = Struct(">qi").pack
 _unpack_hB = Struct(">hB").unpack_from
+_unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
 _unpack_iiB = Struct(">iiB").unpack_from
 _unpack_iqB = Struct(">iqB").unpack_from
@@ -109,6 +110,7 @@ def decode_follow_catalogue_request_v0(data: bytes, position: int, left: int) ->
         revision, max_wait_ms, tags7 = _unpack_qiB(data, position)
         position += 13
         documents: list[KnownDocument] = []
+        transaction_partitions: int = -1
         if tags7:
             if tags7 > 127:
                 tags7, position = read_tag_count_tail(data, position, tags7)
@@ -163,10 +165,15 @@ def decode_follow_catalogue_request_v0(data: bytes, position: int, left: int) ->
                     documents = list12
                     if position != end10:
                         raise DecodeError("documents does not fill its tag")
+                elif tag8 == 1:
+                    (transaction_partitions,) = _unpack_i(data, position)
+                    position += 4
+                    if position != end10:
+                        raise DecodeError("transaction_partitions does not fill its tag")
                 position = end10
         if position > size:
             raise DecodeError(TOO_SHORT)
-        return FollowCatalogueRequest(node_id, asked_node_id, cluster_id, nodes, offsets_partitions, lineage, revision, max_wait_ms, documents)
+        return FollowCatalogueRequest(node_id, asked_node_id, cluster_id, nodes, offsets_partitions, lineage, revision, max_wait_ms, documents, transaction_partitions)
     except MALFORMED as error:
         raise unreadable(error) from None
 
@@ -199,6 +206,11 @@ def encode_follow_catalogue_request_v0(message: FollowCatalogueRequest) -> bytes
                 parts12 += (_pack_B(n17) if n17 < 128 else uvarint(n17), b16, _pack_B(n19) if n19 < 128 else uvarint(n19), b18, b"\0")
             body20 = b"".join(parts12)
             tags11 += (uvarint(0), uvarint(len(body20)), body20)
+            count10 += 1
+        if message.transaction_partitions != -1:
+            parts21: list[bytes] = [_pack_i(message.transaction_partitions)]
+            body22 = b"".join(parts21)
+            tags11 += (uvarint(1), uvarint(len(body22)), body22)
             count10 += 1
         parts += (uvarint(count10), *tags11)
         return b"".join(parts)

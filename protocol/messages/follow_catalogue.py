@@ -3,7 +3,7 @@
 It is not part of Kafka's protocol: its key is far outside Kafka's range, and ApiVersions does not list it. It uses the
 listener for nodes. The request is a long poll: the response comes when there is a catalogue newer than `revision` or
 another document, or after `max_wait_ms`, or at once with an error message that names the setting in which two nodes
-differ. Documents are in tag sections, because nodes of an older version do not have them.
+differ. Documents and transaction partitions are in tag sections, because nodes of an older version do not have them.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class FollowCatalogueRequest:
     revision: int = field(INT64, default=-1)
     max_wait_ms: int = field(INT32)
     documents: list[KnownDocument] = field(array(KnownDocument), tag=0)
+    transaction_partitions: int = field(INT32, tag=1, default=-1)
 
 
 @message(ApiKey.FOLLOW_CATALOGUE, versions=(0, 0), flexible_since=0)

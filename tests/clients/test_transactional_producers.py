@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from tests.support.daemon import Daemon
+from tests.support.exactly_once import LIMIT_S, committed, read, transactional_producer
 
 pytestmark = pytest.mark.integration
-
-LIMIT_S = 30
 
 
 @pytest.fixture
@@ -25,66 +23,22 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
         yield daemon
 
 
-def producer_of(daemon: Daemon, transactional_id: str = "tx") -> Producer:
-    producer = Producer(
-        {"bootstrap.servers": daemon.address, "transactional.id": transactional_id, "log_level": 0, "linger.ms": 0}
-    )
-    producer.init_transactions(LIMIT_S)
-    return producer
-
-
-def read(daemon: Daemon, topic: str, partition: int = 0, *, isolation: str = "read_committed") -> list[str]:
-    """Read a partition up to its end, as a reader of this isolation level sees it."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": daemon.address,
-            "group.id": uuid.uuid4().hex,
-            "isolation.level": isolation,
-            "enable.partition.eof": True,
-            "log_level": 0,
-        }
-    )
-    consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
-    found = []
-    try:
-        while (message := consumer.poll(LIMIT_S)) is not None:
-            error = message.error()
-            if error is None:
-                found.append((message.value() or b"").decode())
-            elif error.code() == KafkaError._PARTITION_EOF:
-                return found
-            else:
-                raise KafkaException(error)
-    finally:
-        consumer.close()
-    raise AssertionError(f"no end of {topic}-{partition} within {LIMIT_S} s; read so far: {found}")
-
-
-def committed(daemon: Daemon, group: str) -> int:
-    consumer = Consumer({"bootstrap.servers": daemon.address, "group.id": group, "log_level": 0})
-    try:
-        (found,) = consumer.committed([TopicPartition("in", 0)], LIMIT_S)
-    finally:
-        consumer.close()
-    return int(found.offset)
-
-
 def test_readers_of_committed_records_see_whole_transactions_only(daemon: Daemon) -> None:
-    producer = producer_of(daemon)
+    producer = transactional_producer(daemon.address)
     for name, ends in (("a", "commit"), ("b", "abort"), ("c", "commit")):
         producer.begin_transaction()
         for partition in (0, 1):
             for number in range(3):
                 producer.produce("out", f"{name}{number}", partition=partition)
         producer.flush(LIMIT_S)
-        assert f"{name}0" not in read(daemon, "out", 0)
+        assert f"{name}0" not in read(daemon.address, "out", 0)
         if ends == "commit":
             producer.commit_transaction(LIMIT_S)
         else:
             producer.abort_transaction(LIMIT_S)
     for partition in (0, 1):
-        assert read(daemon, "out", partition) == ["a0", "a1", "a2", "c0", "c1", "c2"]
-        assert len(read(daemon, "out", partition, isolation="read_uncommitted")) == 9
+        assert read(daemon.address, "out", partition) == ["a0", "a1", "a2", "c0", "c1", "c2"]
+        assert len(read(daemon.address, "out", partition, isolation="read_uncommitted")) == 9
 
 
 def test_offsets_and_records_become_visible_together(daemon: Daemon) -> None:
@@ -103,7 +57,7 @@ def test_offsets_and_records_become_visible_together(daemon: Daemon) -> None:
         }
     )
     consumer.subscribe(["in"])
-    producer = producer_of(daemon)
+    producer = transactional_producer(daemon.address)
     try:
         for ends in ("abort", "commit"):
             messages = []
@@ -118,32 +72,32 @@ def test_offsets_and_records_become_visible_together(daemon: Daemon) -> None:
                 producer.commit_transaction(LIMIT_S)
             else:
                 producer.abort_transaction(LIMIT_S)
-                assert committed(daemon, "g") < 0
-                assert read(daemon, "out") == []
+                assert committed(daemon.address, "g") < 0
+                assert read(daemon.address, "out") == []
                 consumer.seek(TopicPartition("in", 0, 0))
     finally:
         consumer.close()
-    assert committed(daemon, "g") == 5
-    assert read(daemon, "out") == ["0", "1", "2", "3", "4"]
+    assert committed(daemon.address, "g") == 5
+    assert read(daemon.address, "out") == ["0", "1", "2", "3", "4"]
 
 
 def test_a_second_instance_fences_the_first(daemon: Daemon) -> None:
-    first = producer_of(daemon)
+    first = transactional_producer(daemon.address)
     first.begin_transaction()
     first.produce("out", "of the first", partition=0)
     first.flush(LIMIT_S)
-    second = producer_of(daemon)
+    second = transactional_producer(daemon.address)
     with pytest.raises(KafkaException) as caught:
         first.commit_transaction(LIMIT_S)
     assert caught.value.args[0].fatal(), caught.value
     second.begin_transaction()
     second.produce("out", "of the second", partition=0)
     second.commit_transaction(LIMIT_S)
-    assert read(daemon, "out") == ["of the second"]
+    assert read(daemon.address, "out") == ["of the second"]
 
 
 def test_a_transaction_outlives_a_kill_of_the_daemon(daemon: Daemon) -> None:
-    producer = producer_of(daemon)
+    producer = transactional_producer(daemon.address)
     producer.begin_transaction()
     producer.produce("out", "before", partition=0)
     producer.flush(LIMIT_S)
@@ -151,14 +105,14 @@ def test_a_transaction_outlives_a_kill_of_the_daemon(daemon: Daemon) -> None:
     daemon.start()
     producer.produce("out", "after", partition=0)
     producer.commit_transaction(LIMIT_S)
-    assert read(daemon, "out") == ["before", "after"]
+    assert read(daemon.address, "out") == ["before", "after"]
     daemon.kill()
     daemon.start()
-    assert read(daemon, "out") == ["before", "after"]
+    assert read(daemon.address, "out") == ["before", "after"]
 
 
 def test_an_open_transaction_is_described_and_aborted_by_the_command(daemon: Daemon) -> None:
-    producer = producer_of(daemon, "orders")
+    producer = transactional_producer(daemon.address, "orders")
     producer.begin_transaction()
     producer.produce("out", "held back", partition=1)
     producer.flush(LIMIT_S)
@@ -166,7 +120,7 @@ def test_an_open_transaction_is_described_and_aborted_by_the_command(daemon: Dae
     assert "out-1" in command(daemon, "describe", "orders")
     assert "orders" in command(daemon, "abort", "orders")
     assert "Ongoing" not in command(daemon, "list")
-    assert read(daemon, "out", 1) == []
+    assert read(daemon.address, "out", 1) == []
     with pytest.raises(KafkaException):
         producer.commit_transaction(LIMIT_S)
 
@@ -201,8 +155,8 @@ def test_aiokafka_commits_and_aborts(daemon: Daemon) -> None:
             await producer.stop()
 
     asyncio.run(asyncio.wait_for(run(), LIMIT_S))
-    assert read(daemon, "out") == ["kept"]
-    assert committed(daemon, "aio-group") == 7
+    assert read(daemon.address, "out") == ["kept"]
+    assert committed(daemon.address, "aio-group") == 7
 
 
 def test_kafka_python_commits_and_aborts(daemon: Daemon) -> None:
@@ -220,4 +174,4 @@ def test_kafka_python_commits_and_aborts(daemon: Daemon) -> None:
                 producer.abort_transaction()
     finally:
         producer.close()
-    assert read(daemon, "out") == ["kept"]
+    assert read(daemon.address, "out") == ["kept"]

@@ -271,3 +271,29 @@ def test_a_second_daemon_on_the_same_directory_is_refused(daemon: Daemon) -> Non
         )
         assert second.returncode == 2
         assert "is in use by another daemon" in second.stderr
+
+
+def test_transactions_survive_the_death_of_a_worker_and_another_number_of_workers(daemon: Daemon) -> None:
+    """The node of a producer's coordinator stays the same here, or is found again on another port."""
+    from tests.support.exactly_once import LIMIT_S, read, transactional_producer
+
+    daemon.start(2)
+    bootstrap = ",".join(f"127.0.0.1:{port}" for port in daemon.ports[:2])
+    producers = [transactional_producer(bootstrap, f"tx-{number}") for number in range(4)]
+    for number, producer in enumerate(producers):
+        producer.begin_transaction()
+        for partition in range(PARTITIONS):
+            producer.produce(TOPIC, f"{number}", partition=partition)
+        producer.flush(LIMIT_S)
+    victim = daemon.worker_pids()[1]
+    os.kill(victim, signal.SIGKILL)
+    eventually(lambda: len(daemon.worker_pids()) == 2 and victim not in daemon.worker_pids(), "another worker")
+    producers[0].commit_transaction(LIMIT_S)
+    producers[1].abort_transaction(LIMIT_S)
+    for workers in (3, 2, 1):
+        assert daemon.stop() == 0
+        daemon.start(workers)
+    producers[2].commit_transaction(LIMIT_S)
+    producers[3].abort_transaction(LIMIT_S)
+    for partition in range(PARTITIONS):
+        assert sorted(read(f"127.0.0.1:{daemon.ports[0]}", TOPIC, partition)) == ["0", "2"]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from coordinator.config.dynamic_config import DynamicConfig
 from coordinator.core.topics.client_metrics import Subscription, subscription_of
 from coordinator.core.topics.group_configs import GroupConfigs, values_of
-from coordinator.core.topics.names import GROUP_TOPICS, collision_key, is_internal, why_invalid
+from coordinator.core.topics.names import COORDINATOR_TOPICS, collision_key, is_internal, why_invalid
 from coordinator.core.topics.partition import InternalLog, Partition
 from coordinator.core.topics.sequences import ProducerBudget
 from coordinator.core.topics.settings import TOPIC_KEYS, Effect, TopicSettings, settings_of
@@ -186,7 +186,7 @@ class Catalogue:
 
     def _partition(self, topic: Topic, index: int, assigned: Mapping[int, int]) -> Partition:
         ownership = self._cluster.ownership
-        if topic.name in GROUP_TOPICS:
+        if topic.name in COORDINATOR_TOPICS:
             leader = ownership.owner_of_offsets_partition(index)
         else:
             leader = ownership.owner_of_topic_partition(topic.name, index, assigned.get(index))

@@ -13,10 +13,10 @@ MAX_NAME_LENGTH: Final = 249
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
 EVENTS_TOPIC: Final = "__group_events"
-# Their partitions go by groups: the node that coordinates the groups of a number owns the partition of that number.
-GROUP_TOPICS: Final = frozenset({OFFSETS_TOPIC, EVENTS_TOPIC})
+# Their partitions go by number: the node that coordinates the groups of a number owns the partitions of that number.
+COORDINATOR_TOPICS: Final = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, EVENTS_TOPIC})
 # Topics that clients can only read. Those of Kafka that do not exist here cannot be created as ordinary topics.
-INTERNAL_TOPICS: Final = GROUP_TOPICS | {TRANSACTIONS_TOPIC, "__share_group_state", "__cluster_metadata"}
+INTERNAL_TOPICS: Final = COORDINATOR_TOPICS | {"__share_group_state", "__cluster_metadata"}
 
 DELETED_SUFFIX: Final = "-delete"
 STRAY_SUFFIX: Final = "-stray"

@@ -1,16 +1,16 @@
-"""FindCoordinator (key 10): the node that coordinates a group, which owns its partition of the offsets log.
+"""FindCoordinator (key 10): the node that coordinates a group or a transactional id, which owns its log partition.
 
 Every node can answer, for an empty id too, and while it loads. The owner is named also if it may be down: no other node
-can replace it, and clients try again until it is back. A node that is alone coordinates its transactional ids. With
-several nodes or workers a transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, the one error on which every
-client gives up at once (docs/differences.md): librdkafka retries all but authorization errors for ever, INVALID_REQUEST
-among them. Share groups are not coordinated here. Versions 0 to 3 have one key: a list of one, whose answer moves to
-the top. Source: `KafkaApis.handleFindCoordinatorRequest`.
+can replace it, and clients try again until it is back. Share groups are not coordinated here, nor, with a shared store
+of the log or without topics, transactional ids. Such an id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, the one error on
+which every client gives up at once (docs/differences.md): librdkafka retries all but authorization errors for ever,
+INVALID_REQUEST among them. Versions 0 to 3 have one key: a list of one, whose answer moves to the top.
+Source: `KafkaApis.handleFindCoordinatorRequest`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from coordinator.server.api.chunked_responses import Array
 from coordinator.server.api.handler import Api, Section
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from coordinator.server.api.node import Node
     from protocol.messages.find_coordinator import FindCoordinatorRequest
 
+OwnerOf: TypeAlias = "Callable[[str], ClusterNode | None]"
 FIRST_WITH_KEYS: Final = 4
 KEYS_AT_ONCE: Final = 100
 CHARACTERS_PER_STEP: Final = 20_000
@@ -35,7 +36,7 @@ TRANSACTION: Final = 1
 REFUSALS: Final = {
     TRANSACTION: (
         ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        "There are no transactions with several nodes or workers: use the producer without a transactional id.",
+        "There are no transactions with log.engine or without topics: use the producer without a transactional id.",
     ),
     2: (ErrorCode.INVALID_REQUEST, "There is no share coordinator here: use a consumer group."),
 }
@@ -43,10 +44,8 @@ REFUSALS: Final = {
 
 def handle(node: Node, request: FindCoordinatorRequest, ticket: Ticket, now_ms: int) -> None:
     keys = request.coordinator_keys if ticket.version >= FIRST_WITH_KEYS else [request.key]
-    if request.key_type == TRANSACTION and node.transactions is not None:
-        seen = node.seen_by(ticket)
-        found = [_found(key, node.cluster.me, seen) for key in keys]
-    elif request.key_type != GROUP:
+    owner_of = _owners(node, request.key_type)
+    if owner_of is None:
         unknown = ErrorCode.INVALID_REQUEST, f"Key type {request.key_type} is not known."
         error, why = REFUSALS.get(request.key_type, unknown)
         found = [_refused(key, error, why) for key in keys]
@@ -55,18 +54,27 @@ def handle(node: Node, request: FindCoordinatorRequest, ticket: Ticket, now_ms: 
         found = [_refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, why) for key in keys]
     else:
         if len(keys) > KEYS_AT_ONCE:
-            node.take_turns(ticket, _find_many(node, keys, ticket))
+            node.take_turns(ticket, _find_many(node, keys, ticket, owner_of))
             return
-        found = _find(node, keys, ticket)
+        found = _find(node, keys, ticket, owner_of)
     node.reply(ticket, FindCoordinatorResponse(coordinators=found))
 
 
-def _find(node: Node, keys: list[str], ticket: Ticket) -> list[Coordinator]:
+def _owners(node: Node, key_type: int) -> OwnerOf | None:
+    """Return the function from a key to the node that coordinates it; None if such keys are not coordinated here."""
+    if key_type == GROUP:
+        return lambda key: node.cluster.coordinator(node.core.partition_for(key))
+    if key_type == TRANSACTION and node.transactions is not None:
+        return node.transactions.coordinator_of
+    return None
+
+
+def _find(node: Node, keys: list[str], ticket: Ticket, owner_of: OwnerOf) -> list[Coordinator]:
     seen = node.seen_by(ticket)
-    return [_found(key, node.cluster.coordinator(node.core.partition_for(key)), seen) for key in keys]
+    return [_found(key, owner_of(key), seen) for key in keys]
 
 
-def _find_many(node: Node, keys: list[str], ticket: Ticket) -> Iterator[None]:
+def _find_many(node: Node, keys: list[str], ticket: Ticket, owner_of: OwnerOf) -> Iterator[None]:
     found: list[Coordinator] = []
     hashed = 0  # characters since the last step
     for key in keys:
@@ -74,7 +82,7 @@ def _find_many(node: Node, keys: list[str], ticket: Ticket) -> Iterator[None]:
         if hashed > CHARACTERS_PER_STEP:
             hashed = len(key)
             yield
-        found += _find(node, [key], ticket)
+        found += _find(node, [key], ticket, owner_of)
     node.reply(ticket, FindCoordinatorResponse(coordinators=found))
 
 
@@ -120,7 +128,7 @@ API = Api(
     section=Section.GROUPS,
     does="The node of a group or a transactional id, of many from 4 on.",
     refuses=(
-        "Transactional ids on several nodes or workers: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, on which every client "
-        "gives up at once. Share groups: INVALID_REQUEST. Both with a text that says why."
+        "Transactional ids with `log.engine` or without topics: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, on which every "
+        "client gives up at once. Share groups: INVALID_REQUEST. Both with a text that says why."
     ),
 )

@@ -33,6 +33,7 @@ def handle(node: Node, request: FollowCatalogueRequest, ticket: Ticket, now_ms: 
         request.cluster_id,
         tuple(ClusterNode(each.node_id, each.host, each.port) for each in request.nodes),
         request.offsets_partitions,
+        request.transaction_partitions,
     )
     me, who = f"node {cluster.node_id}", f"node {request.node_id}"
     reason = why_different(node.identity, theirs, (me, who))

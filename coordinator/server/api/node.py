@@ -31,6 +31,9 @@ class TransactionsOfNode(Protocol):
     def handle(self, request: Any, ticket: Ticket) -> None:
         """Have the coordinator handle a request or a command."""
 
+    def coordinator_of(self, transactional_id: str) -> ClusterNode | None:
+        """Return the node that coordinates a transactional id."""
+
     def listing(self, steps: Callable[[int], Iterator[None]], ticket: Ticket) -> None:
         """Take the steps that read all transactional ids; `steps` gets the time."""
 

@@ -9,6 +9,7 @@ from coordinator.core.offsets.markers import markers_refused
 from coordinator.core.topics.names import is_internal
 from coordinator.core.transactions.add_partitions import partitions_of, topic_results
 from coordinator.security.acl.model import CLUSTER, AclOperation, Resource, ResourceType
+from coordinator.server.api.add_partitions_to_txn import OF_NODES_SINCE
 from coordinator.server.api.authorization.offsets import commit_of_topics
 from coordinator.server.api.authorization.verdict import PASS, TOPIC_DENIED, AnswerNow, Handle, Verdict, allowed, split
 from coordinator.server.api.error_responses import ERROR_RESPONSES
@@ -52,8 +53,12 @@ def _may(access: Access, operation: AclOperation, transactional_id: str) -> bool
     return access.may(operation, Resource(ResourceType.TRANSACTIONAL_ID, transactional_id))
 
 
-def add_partitions(request: AddPartitionsToTxnRequest, _version: int, access: Access, topics: Topics) -> Verdict:
-    """Check AddPartitionsToTxn of a client. If one topic is refused, the partitions of the others are not tried."""
+def add_partitions(request: AddPartitionsToTxnRequest, version: int, access: Access, topics: Topics) -> Verdict:
+    """Check AddPartitionsToTxn. If one topic of a client is refused, the partitions of the others are not tried."""
+    if version >= OF_NODES_SINCE:
+        if access.may(AclOperation.CLUSTER_ACTION, CLUSTER):
+            return PASS
+        return AnswerNow(AddPartitionsToTxnResponse(error_code=int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)))
     asked = request.v3_and_below_topics
     if not _may(access, AclOperation.WRITE, request.v3_and_below_transactional_id):
         errors = dict.fromkeys(partitions_of(asked), _REFUSED)
