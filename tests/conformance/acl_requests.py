@@ -303,6 +303,23 @@ REQUESTS: Final = (
         ("results_by_topic_v3_and_below",),
         until=3,
     ),
+    Request(
+        "AddPartitionsToTxn of a node",
+        "AddPartitionsToTxn",
+        _same(
+            transactions=[
+                {
+                    "transactional_id": each,
+                    "producer_id": 4711,
+                    "verify_only": True,
+                    "topics": [{"name": "yes", "partitions": [0]}],
+                }
+                for each in ("no", "yes")
+            ]
+        ),
+        ("results_by_transaction",),
+        since=4,
+    ),
     Request("AddOffsetsToTxn", "AddOffsetsToTxn", _same(**_OF_PRODUCER, group_id="yes")),
     Request("AddOffsetsToTxn for another group", "AddOffsetsToTxn", _same(**_OF_PRODUCER, group_id="no")),
     Request("TxnOffsetCommit", "TxnOffsetCommit", _same(**_OF_PRODUCER, group_id="yes", topics=_COMMITS)),

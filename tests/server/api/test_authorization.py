@@ -470,8 +470,11 @@ CASES = {
         lambda _: delete_offsets("yes"),
         lambda _: deleted_offsets(no=TOPIC, yes=0),
     ),
-    ApiKey.ADD_PARTITIONS_TO_TXN: whole(add_to_txn("yes"), "WRITE transactional_id tx", added_to_txn(yes=TXN))._replace(
-        rights=("WRITE transactional_id tx", "WRITE topic yes")
+    ApiKey.ADD_PARTITIONS_TO_TXN: Case(
+        lambda v: add_to_txn("yes") if v < 4 else apt.AddPartitionsToTxnRequest(),
+        lambda v: added_to_txn(yes=TXN) if v < 4 else apt.AddPartitionsToTxnResponse(error_code=CLUSTER),
+        ("WRITE transactional_id tx", "WRITE topic yes", "CLUSTER_ACTION cluster"),
+        lambda _: apt.AddPartitionsToTxnResponse(),
     ),
     ApiKey.ADD_OFFSETS_TO_TXN: whole(
         aot.AddOffsetsToTxnRequest("tx", 1, 0, "g"), "WRITE transactional_id tx", aot.AddOffsetsToTxnResponse(0, TXN)
