@@ -105,12 +105,15 @@ kills: setup ## SIGKILL a daemon under real clients, and look for all it acknowl
 incidents: setup ## play incidents with real clients; writes docs/incidents.md with the verdicts (a minute)
 	$(PY) -m tests.clients.incidents_page $(ARGS)
 
-.PHONY: kafka conformance interchange incidents-observed corpus
+.PHONY: kafka conformance conformance-transactions interchange incidents-observed corpus
 kafka: setup ## fetch a real Apache Kafka and its tools with Maven, into a cache outside the repository
 	$(PY) -m tests.conformance.kafka
 
 conformance: setup ## compare with a real Kafka, request by request: SEED=7 (or 1-20) STEPS=500
 	$(PY) -m tests.conformance.drive --seed "$(or $(SEED),1)" --steps "$(or $(STEPS),500)" $(ARGS)
+
+conformance-transactions: setup ## the same for transactions: SEED=7 (or 1-20) STEPS=500
+	$(PY) -m tests.conformance.transaction_drive --seed "$(or $(SEED),1)" --steps "$(or $(STEPS),500)" $(ARGS)
 
 interchange: setup ## a real Kafka: logs that change their owner, both cleaners, our commands and our engine at it (needs a JDK)
 	$(PY) -m pytest -q -n 2 $(TOGETHER) tests/conformance/live_interchange.py tests/conformance/live_cleaner.py \

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from coordinator.server.runtime import Runtime
     from coordinator.storage.log.flusher import FlusherStats
 
+TRANSACTION: Final = "kafka_coordinator_transaction_"
 GROUP: Final = "kafka_coordinator_group_"
 SERVER: Final = "kafka_server_"
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -78,6 +79,7 @@ def _samples(
     yield from _groups(runtime)
     yield from group_samples(runtime.group_metrics.shown)
     yield from _events(runtime)
+    yield from _transactions(runtime)
     yield from _telemetry(runtime)
     yield from _requests(runtime)
     logins = runtime.logins
@@ -208,6 +210,26 @@ def _events(runtime: Runtime) -> Iterator[Sample]:
         "Events of groups that could not be written to their topic.",
         events.dropped,
     )
+
+
+def _transactions(runtime: Runtime) -> Iterator[Sample]:
+    if runtime.transactions is None:
+        return
+    core = runtime.transactions.core
+    yield _gauge(TRANSACTION + "num_transactional_ids", "Transactional ids that are known here.", core.ids)
+    yield _gauge(TRANSACTION + "num_open", "Transactions that are open, or decided and not complete.", len(core.open))
+    yield _gauge(
+        TRANSACTION + "oldest_open_seconds",
+        "Age of the oldest of them: readers of committed records may wait for it.",
+        core.oldest_open_ms(runtime.now_ms()) / 1000,
+    )
+    counters = core.counters
+    yield _counter(TRANSACTION + "committed_total", "Transactions that were committed.", counters.committed)
+    for cause, count in counters.aborted_by.items():
+        yield _counter(
+            TRANSACTION + "aborted_total", "Transactions that were aborted, by cause.", count, {"cause": cause}
+        )
+    yield _counter(TRANSACTION + "marker_retries_total", "Markers that had to be sent again.", counters.marker_retries)
 
 
 def _telemetry(runtime: Runtime) -> Iterator[Sample]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    with Daemon(tmp_path, topics=("in:1", "out:2")) as daemon:
+    with Daemon(tmp_path, topics=("in:1", "out:2"), http="127.0.0.1:0") as daemon:
         yield daemon
 
 
@@ -117,12 +118,22 @@ def test_an_open_transaction_is_described_and_aborted_by_the_command(daemon: Dae
     producer.produce("out", "held back", partition=1)
     producer.flush(LIMIT_S)
     assert "Ongoing" in command(daemon, "list")
+    assert figure(daemon, "num_open") == 1
     assert "out-1" in command(daemon, "describe", "orders")
     assert "orders" in command(daemon, "abort", "orders")
     assert "Ongoing" not in command(daemon, "list")
+    assert figure(daemon, "num_open") == 0
+    assert figure(daemon, 'aborted_total{cause="fence"}') == 1
     assert read(daemon.address, "out", 1) == []
     with pytest.raises(KafkaException):
         producer.commit_transaction(LIMIT_S)
+
+
+def figure(daemon: Daemon, name: str) -> float:
+    """Return a figure of transactions from /metrics."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{daemon.http_port}/metrics", timeout=LIMIT_S) as answer:
+        lines = answer.read().decode().splitlines()
+    return next(float(line.split()[-1]) for line in lines if line.startswith(f"kafka_coordinator_transaction_{name}"))
 
 
 def command(daemon: Daemon, *words: str) -> str:

@@ -23,6 +23,7 @@ from coordinator.core.purgatory.purgatory import DelayedOperation, Purgatory, ru
 from coordinator.core.purgatory.timing_wheel import TimingWheel
 from coordinator.core.shard import PartitionState, partition_for
 from coordinator.core.transactions.commands import AddToTransaction, EndTxn, VerifyPartitions
+from coordinator.core.transactions.counters import EndCause, TransactionCounters
 from coordinator.core.transactions.effects import TransactionEffects, TransactionEvent, WriteMarkers
 from coordinator.core.transactions.end_txn import END, verdict_with_epochs, verdict_without_epochs
 from coordinator.core.transactions.entry import (
@@ -97,6 +98,8 @@ class TransactionCoordinator:
     ) -> None:
         self.wall_offset_ms = wall_offset_ms  # wall clock minus monotonic clock; the runtime updates it
         self.is_down = False
+        self.counters = TransactionCounters()
+        self.open: dict[TransactionEntry, None] = {}  # with an open or decided transaction; the oldest first
         self._config = config
         self._exists = topic_partition_exists
         self.partitions = [
@@ -172,6 +175,7 @@ class TransactionCoordinator:
                     entry.remaining.discard(each)
             if entry.remaining:
                 self._answer_end(entry, event)
+                self.counters.marker_retries += len(entry.remaining)
                 self._retry(entry, event)
             else:
                 self._complete(entry, event)
@@ -212,7 +216,8 @@ class TransactionCoordinator:
         partition.next_offset = next_offset
         partition.coordinator_epoch = coordinator_epoch
         partition.entries = entries
-        for entry in unfinished:
+        for entry in sorted(unfinished, key=lambda entry: entry.current.start_ms):
+            self._note_open(entry)
             if entry.current.state is TransactionState.ONGOING:
                 self._arm_timeout(entry, event)
             elif entry.current.state in PREPARED:
@@ -242,6 +247,7 @@ class TransactionCoordinator:
                 entry.cancel_timers()
             partition.entries = {}
             partition.state = PartitionState.NOT_OWNED
+        self.open.clear()
         return event.effects()
 
     # -- queries -------------------------------------------------------------------------------------------------
@@ -254,6 +260,11 @@ class TransactionCoordinator:
     def ids(self) -> int:
         """Number of transactional ids."""
         return sum(len(partition.entries) for partition in self.partitions)
+
+    def oldest_open_ms(self, now_ms: int) -> int:
+        """Return for how long the oldest transaction has been open; 0 if none is."""
+        oldest = next(iter(self.open.copy()), None)  # another thread may ask
+        return 0 if oldest is None else max(now_ms + self.wall_offset_ms - oldest.current.start_ms, 0)
 
     def find(self, transactional_id: str) -> TransactionEntry | None:
         """Return the entry of an id; None if it is not known here."""
@@ -304,7 +315,7 @@ class TransactionCoordinator:
             event.reply(ticket, _init_refused(ErrorCode.CONCURRENT_TRANSACTIONS))
         elif metadata.state is TransactionState.ONGOING:
             running = _init_refused(ErrorCode.CONCURRENT_TRANSACTIONS)
-            self._fence(entry, event, (PendingAnswer(ticket, running, _init_refused),))
+            self._fence(entry, event, EndCause.FENCE, (PendingAnswer(ticket, running, _init_refused),))
         else:
             self._start_producer(entry, request, ticket, event)
 
@@ -416,10 +427,12 @@ class TransactionCoordinator:
         entry.end_answers.append(PendingAnswer(ticket, response, _end_refused))
         self._append(entry, decided, event)
 
-    def _fence(self, entry: TransactionEntry, event: TransactionEvent, answers: tuple[PendingAnswer, ...] = ()) -> None:
+    def _fence(
+        self, entry: TransactionEntry, event: TransactionEvent, cause: EndCause, answers: tuple[PendingAnswer, ...] = ()
+    ) -> None:
         """Abort the open transaction with a raised epoch, which its producer does not know."""
         next_producer_id = self._spare_ids.popleft() if entry.current.is_exhausted else NO_PRODUCER_ID
-        self._append(entry, entry.current.fenced(event.wall_ms, next_producer_id), event, answers, is_fence=True)
+        self._append(entry, entry.current.fenced(event.wall_ms, next_producer_id), event, answers, cause)
 
     # -- markers -------------------------------------------------------------------------------------------------
 
@@ -484,7 +497,7 @@ class TransactionCoordinator:
                 event.wants_producer_id = True
                 entry.timeout = self._watch(event.now_ms + RETRY_MS, lambda later: self._timed_out(entry, later))
             else:
-                self._fence(entry, event)
+                self._fence(entry, event, EndCause.TIMEOUT)
         else:
             self._arm_timeout(entry, event)
 
@@ -517,18 +530,18 @@ class TransactionCoordinator:
         after: TransactionMetadata,
         event: TransactionEvent,
         answers: tuple[PendingAnswer, ...] = (),
-        *,
-        is_fence: bool = False,
+        cause: EndCause = EndCause.CLIENT,
     ) -> None:
         """Append the record of a change; the answers wait until it is durable."""
         is_new = not entry.is_known
-        append = TransactionAppend(entry, None if is_new else entry.current, after, is_fence=is_fence)
+        append = TransactionAppend(entry, None if is_new else entry.current, after, cause)
         append.answers += answers
         if not self._write(append, event):
             return
         if is_new:
             entry.partition.entries[entry.transactional_id] = entry
         entry.current = after
+        self._note_open(entry)
 
     def _write(self, append: TransactionAppend, event: TransactionEvent) -> bool:
         """Hand a record to the log. False: it is too large, and its requests are refused."""
@@ -565,6 +578,7 @@ class TransactionCoordinator:
         for answer in append.answers:
             event.reply(answer.ticket, answer.response)
         if after is not None and after.state in PREPARED and entry.is_known:
+            self.counters.ended(append.cause, commit=after.state is TransactionState.PREPARE_COMMIT)
             self._begin_markers(entry, event)
 
     def _undo(self, append: TransactionAppend) -> None:
@@ -577,12 +591,13 @@ class TransactionCoordinator:
         elif before is None:
             if entries.get(entry.transactional_id) is entry:
                 del entries[entry.transactional_id]
-        elif append.is_fence:  # the raised epoch stays, so that the producer is fenced all the same
+        elif append.cause is not EndCause.CLIENT:  # the raised epoch stays, so that the producer is fenced all the same
             entry.current = before._replace(
                 producer_epoch=after.producer_epoch, last_producer_epoch=NO_EPOCH, has_failed_fence=True
             )
         else:
             entry.current = before
+        self._note_open(entry)
         in_flight = entry.partition.in_flight
         entry.newest = next((each for each in reversed(in_flight) if each.entry is entry), None)
 
@@ -601,6 +616,12 @@ class TransactionCoordinator:
             entry.end_answers.clear()
             if entry.timeout is None and not entry.in_flight:
                 entry.timeout = self._watch(event.now_ms + RETRY_MS, lambda later: self._timed_out(entry, later))
+
+    def _note_open(self, entry: TransactionEntry) -> None:
+        if entry.current.state in IDLE or not entry.is_known:
+            self.open.pop(entry, None)
+        else:
+            self.open.setdefault(entry)
 
     # -- internal ------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.core.purgatory.purgatory import DelayedOperation
 from coordinator.core.shard import STATE_ERROR, PartitionState
+from coordinator.core.transactions.counters import EndCause
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -32,20 +33,19 @@ class PendingAnswer(NamedTuple):
 class TransactionAppend:
     """The record of one change, on its way to the disk. It is the `then` of its `Append`."""
 
-    __slots__ = ("after", "answers", "before", "entry", "is_fence", "last_offset")
+    __slots__ = ("after", "answers", "before", "cause", "entry", "last_offset")
 
     def __init__(
         self,
         entry: TransactionEntry,
         before: TransactionMetadata | None,
         after: TransactionMetadata | None,
-        *,
-        is_fence: bool = False,
+        cause: EndCause = EndCause.CLIENT,
     ) -> None:
         self.entry = entry
         self.before = before  # None: the id was not known
         self.after = after  # None: a tombstone
-        self.is_fence = is_fence  # it raises the epoch to one that no producer has
+        self.cause = cause  # not CLIENT: it raises the epoch to one that no producer has
         self.answers: list[PendingAnswer] = []
         self.last_offset = -1
 

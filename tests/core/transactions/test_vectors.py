@@ -521,3 +521,33 @@ def test_a_list_is_filtered(world: TransactionWorld) -> None:
     assert names(state_filters=["Foo"]) == ""
     assert names(producer_id_filters=[1001, 1002]) == "bc"
     assert names(duration_filter=250) == "ac", "an id that had no transaction yet is taken for very old"
+
+
+# -- figures ----------------------------------------------------------------------------------------------------------
+
+
+def test_ends_are_counted_by_their_cause(world: TransactionWorld) -> None:
+    producer = in_state(world, State.COMPLETE_COMMIT)
+    assert world.add(producer) is NONE
+    assert world.end(producer, commit=False) is NONE
+    assert world.add(producer) is NONE
+    assert world.init() is RUNNING
+    assert world.add((producer[0], 1)) is NONE
+    world.sleep(TIMEOUT_MS + 1)
+    counters = world.core.counters
+    assert (counters.committed, counters.aborted_by) == (1, {"client": 1, "timeout": 1, "fence": 1})
+
+
+def test_open_transactions_are_known_oldest_first(world: TransactionWorld) -> None:
+    for name in "abc":
+        producer = world.init(name)
+        assert isinstance(producer, tuple)
+        assert world.add(producer, transactional_id=name) is NONE
+        world.sleep(1000)
+    assert [entry.transactional_id for entry in world.core.open] == ["a", "b", "c"]
+    assert world.core.oldest_open_ms(world.now_ms) == 3000
+    world.restart()
+    assert [entry.transactional_id for entry in world.core.open] == ["a", "b", "c"]
+    assert world.end((1000, 0), commit=True, transactional_id="a") is NONE
+    assert world.core.oldest_open_ms(world.now_ms) == 2000
+    assert [entry.transactional_id for entry in world.core.open] == ["b", "c"]
