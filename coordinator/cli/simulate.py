@@ -22,7 +22,7 @@ import msgspec
 from coordinator.cli.errors import CliError
 from coordinator.cli.screen import need_extra
 from coordinator.simulation import faults, shared_faults
-from coordinator.simulation.run import DISKS, SHARED, simulate
+from coordinator.simulation.run import DISKS, SHARED, TRANSACTIONS, simulate
 from coordinator.torture.schedule import Schedule, read_schedule, write_schedule
 from coordinator.torture.shrink import shrink
 
@@ -50,7 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--seed", metavar="N|A-B", type=_seeds, default=range(1, 101), help="the seeds; default: 1-100")
     add("--steps", metavar="N", type=int, default=5000, help="steps of each, at least; default: 5000")
-    add("--store", choices=(DISKS, SHARED), default=DISKS, help="where nodes keep the offsets log; default: disks")
+    add(
+        "--store",
+        choices=(DISKS, SHARED, TRANSACTIONS),
+        default=DISKS,
+        help="where nodes keep the offsets log; transactions: disks, with transactional producers",
+    )
     add("--parallel", metavar="N", type=int, default=os.cpu_count() or 1, help="processes; default: the processors")
     add("--replay", metavar="FILE", type=Path, help="take the faults of this file, in the world of its seed")
     add("--save", metavar="DIR", type=Path, default=Path(), help="where schedules that break a promise are saved")

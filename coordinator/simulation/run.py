@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 DISKS: Final = "disks"
 SHARED: Final = "shared"
+TRANSACTIONS: Final = "transactions"
 MOST_MEMBERS: Final = 4  # of a group
 TOPICS: Final = {"orders": 3, "payments": 2}
 ENDED_S: Final = 120.0  # after which nothing may be left of ended clients
@@ -66,6 +67,8 @@ class Simulation:
     steps_for_a_fault = 40
     settle_s = 180.0  # of virtual time; the rebalance timeout is 12 s
     member_class: type[SimulatedMember] = SimulatedMember
+    preloaded: Mapping[str, int] = TOPICS
+    settings: Mapping[str, str] = {}  # of the nodes, besides those of a seed
 
     def __init__(self, seed: int, *, steps: int, schedule: Schedule | None = None, kinds: Sequence[str] = ()) -> None:
         self.world = World(seed)
@@ -106,7 +109,8 @@ class Simulation:
             "log.segment.bytes": str(chance.choice((1_024, 1_024, 4_096, 1 << 20))),
             "topic.flush.policy": "sync",
             "group.initial.rebalance.delay.ms": str(chance.choice((0, 500, 3_000))),
-            "topics.preload": ",".join(f"{name}:{partitions}" for name, partitions in TOPICS.items()),
+            "topics.preload": ",".join(f"{name}:{partitions}" for name, partitions in self.preloaded.items()),
+            **self.settings,
         }
         config["log.index.interval.bytes"] = str(chance.choice((0, 200, 4_096)))
         self._group_max_size = chance.choice((2, MOST_MEMBERS, MOST_MEMBERS))
@@ -410,11 +414,16 @@ def simulate(
 ) -> Outcome:
     """Run the simulation of a seed. `schedule`: in place of its own one. `kinds`: the faults of its own one.
 
-    `store`: DISKS, where each node keeps its offsets log on its own; SHARED, where all nodes share a store.
+    `store`: DISKS, where each node keeps its offsets log on its own; SHARED, where all nodes share a store;
+    TRANSACTIONS, the first with transactional producers.
     """
     made: type[Simulation] = Simulation
     if store == SHARED:
         from coordinator.simulation.shared_run import SharedSimulation  # late: it is built on this module
 
         made = SharedSimulation
+    elif store == TRANSACTIONS:
+        from coordinator.simulation.transaction_run import TransactionSimulation  # late: likewise
+
+        made = TransactionSimulation
     return made(seed, steps=steps, schedule=schedule, kinds=kinds).run()

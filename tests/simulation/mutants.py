@@ -66,6 +66,7 @@ class Mutant(NamedTuple):
 
 GROUP = "coordinator/core/group/"
 OFFSETS = "coordinator/core/offsets/"
+TRANSACTIONS = "coordinator/core/transactions/"
 LOG = "coordinator/storage/log/"
 FREEZES = ("pause_in_call", "pause_node")
 LEASES = ("pause_in_call", "pause_node", "slow_store", "cut_store")
@@ -412,6 +413,32 @@ MUTANTS = {
         "(segment.base_offset, segment.next_offset)).tolist()\n",
         "(segment.base_offset, segment.next_offset)).tolist()\n            low = max(low, high - 1)\n",
         SWAPS,
+    ),
+    # transactions
+    "markers-are-not-written-again-after-a-crash": Mutant(
+        TRANSACTIONS + "coordinator.py",
+        "            elif entry.current.state in PREPARED:\n                self._begin_markers(entry, event)\n",
+        "            elif entry.current.state in PREPARED:\n                pass\n",
+        store="transactions",
+    ),
+    "transaction-is-complete-without-some-markers": Mutant(
+        TRANSACTIONS + "coordinator.py",
+        "            if entry.remaining:\n                self._answer_end(entry, event)\n",
+        "            if not outcomes:\n                self._answer_end(entry, event)\n",
+        ("kill_node", "fail_disk"),
+        store="transactions",
+    ),
+    "fence-keeps-the-epoch": Mutant(
+        TRANSACTIONS + "metadata.py",
+        "            producer_epoch=self.producer_epoch + (not self.has_failed_fence),\n",
+        "            producer_epoch=self.producer_epoch,\n",
+        store="transactions",
+    ),
+    "abort-commits-offsets": Mutant(
+        OFFSETS + "markers.py",
+        "    is_commit = marker.transaction_result\n",
+        "    is_commit = True\n",
+        store="transactions",
     ),
     # a store that nodes share
     "append-without-an-epoch-check": Mutant(

@@ -219,6 +219,8 @@ class TransactionCoordinator:
         for entry in sorted(unfinished, key=lambda entry: entry.current.start_ms):
             self._note_open(entry)
             if entry.current.state is TransactionState.ONGOING:
+                left_ms = entry.current.start_ms + entry.current.timeout_ms - event.wall_ms
+                entry.deadline_ms = event.now_ms + min(max(left_ms, 0), entry.current.timeout_ms) + 1
                 self._arm_timeout(entry, event)
             elif entry.current.state in PREPARED:
                 self._begin_markers(entry, event)
@@ -358,6 +360,8 @@ class TransactionCoordinator:
         if metadata.state is TransactionState.ONGOING and command.partitions <= metadata.partitions:
             self._answer_when_durable(entry, answer, event)
             return
+        if metadata.state is not TransactionState.ONGOING:
+            entry.deadline_ms = event.now_ms + metadata.timeout_ms + 1
         self._append(entry, metadata.added(command.partitions, event.wall_ms, command.client_version), event, (answer,))
         self._arm_timeout(entry, event)
 
@@ -481,25 +485,23 @@ class TransactionCoordinator:
     def _arm_timeout(self, entry: TransactionEntry, event: TransactionEvent) -> None:
         """Abort the open transaction when it has been open for longer than its timeout.
 
-        A timer that is armed already is due earlier: it arms itself again.
+        The monotonic clock counts, so that a step of the wall clock changes nothing. A timer that is armed already is
+        due earlier: it arms itself again.
         """
-        if entry.timeout is None and entry.current.state is TransactionState.ONGOING:
-            left_ms = entry.current.start_ms + entry.current.timeout_ms + 1 - event.wall_ms
-            entry.timeout = self._watch(event.now_ms + max(left_ms, 1), lambda later: self._timed_out(entry, later))
+        if entry.timeout is None:
+            entry.timeout = self._watch(entry.deadline_ms, lambda later: self._timed_out(entry, later))
 
     def _timed_out(self, entry: TransactionEntry, event: TransactionEvent) -> None:
         entry.timeout = None
-        metadata = entry.current
-        if not entry.is_known or metadata.state is not TransactionState.ONGOING:
+        if not entry.is_known or entry.current.state is not TransactionState.ONGOING:
             return
-        if metadata.start_ms + metadata.timeout_ms < event.wall_ms:
-            if metadata.is_exhausted and not self._spare_ids:
-                event.wants_producer_id = True
-                entry.timeout = self._watch(event.now_ms + RETRY_MS, lambda later: self._timed_out(entry, later))
-            else:
-                self._fence(entry, event, EndCause.TIMEOUT)
-        else:
+        if event.now_ms < entry.deadline_ms:
             self._arm_timeout(entry, event)
+        elif entry.current.is_exhausted and not self._spare_ids:
+            event.wants_producer_id = True
+            entry.timeout = self._watch(event.now_ms + RETRY_MS, lambda later: self._timed_out(entry, later))
+        else:
+            self._fence(entry, event, EndCause.TIMEOUT)
 
     def _expire(self, event: TransactionEvent) -> None:
         """Look at some ids, and delete those that were not used for transactional.id.expiration.ms."""

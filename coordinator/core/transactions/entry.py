@@ -56,6 +56,7 @@ class TransactionEntry:
     __slots__ = (
         "append_retry",
         "current",
+        "deadline_ms",
         "durable",
         "end_answers",
         "in_flight",
@@ -72,6 +73,7 @@ class TransactionEntry:
         self.current = metadata  # as appended
         self.durable: TransactionMetadata | None = None  # None: nothing is on disk yet
         self.in_flight = 0  # appends
+        self.deadline_ms = 0  # of the open transaction, on the monotonic clock
         self.newest: TransactionAppend | None = None  # the last append in flight
         self.remaining: set[TopicPartition] = set()  # partitions of a decided transaction without a durable marker
         self.end_answers: list[PendingAnswer] = []  # to EndTxn; they wait for the markers

@@ -361,6 +361,24 @@ def test_a_transaction_over_its_timeout_is_aborted(world: TransactionWorld) -> N
     assert world.init(producer=producer) is FENCED
 
 
+def test_a_step_of_the_wall_clock_changes_no_timeout(world: TransactionWorld) -> None:
+    in_state(world, State.ONGOING)
+    world.core.wall_offset_ms -= 3_600_000
+    world.sleep(TIMEOUT_MS)
+    assert world.state().state is State.ONGOING
+    world.sleep(1)
+    assert world.state().state is State.COMPLETE_ABORT
+
+
+def test_a_transaction_that_began_in_the_future_takes_no_longer_than_its_timeout(world: TransactionWorld) -> None:
+    producer = started(world)
+    world.core.wall_offset_ms += 3_600_000
+    assert world.add(producer) is NONE
+    world.restart()
+    world.sleep(TIMEOUT_MS + 1)
+    assert world.state().state is State.COMPLETE_ABORT
+
+
 def test_a_producer_hears_from_its_end_that_its_transaction_took_too_long(world: TransactionWorld) -> None:
     producer = world.init(timeout_ms=1000)
     assert isinstance(producer, tuple)
