@@ -1,10 +1,10 @@
 """The daemon's child process for compaction: `python -m coordinator.compaction.child plan|check|run`.
 
-`plan` hashes closed segments. `check` reads them again, compares them with the result, and asks the daemon for rows
-from memory; several children do it at once, each for some partitions. `run` starts a job and watches it. In the
-daemon's own process even a thread would delay the event loop, because Python runs one thread at a time. The child runs
-at a low priority (`nice`). It takes one order from stdin (`frames.py`) and writes one answer; in between it reports
-progress, and `check` asks for rows.
+`plan` hashes closed segments. `check` reads them again, compares them with the result, and for the offsets log asks the
+daemon for rows from memory; several children do it at once, each for some partitions. `run` starts a job and watches
+it. In the daemon's own process even a thread would delay the event loop, because Python runs one thread at a time. The
+child runs at a low priority (`nice`). It takes one order from stdin (`frames.py`) and writes one answer; in between it
+reports progress, and `check` asks for rows.
 
 It ends when its lifeline is cut, and ends the job that it started: a daemon that is killed leaves no processes. It
 needs no package of the extras `[history]` and `[spark]`.
@@ -34,6 +34,7 @@ from coordinator.compaction.plan import JobDir, PartitionPlan, PartitionResult
 from coordinator.compaction.planning import PlanningError, PlanOptions, make_plan
 from coordinator.compaction.validate import LateError, RefusedError
 from coordinator.core.offsets.replay import Replay
+from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.processes import child_entry, frames
 from coordinator.processes.child_process import LIFELINE_VARIABLE
 from coordinator.storage.file_names import offsets_log_dir
@@ -133,8 +134,11 @@ def check(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) ->
         found = swap_protocol.read_result(fs, data_dir, order["plan_id"], epoch=order["epoch"], now_ms=order["now_ms"])
         results = [result for result in found.results if result.partition in order["partitions"]]
         for result in results:
-            left = swap_protocol.check(fs, data_dir, found, result, progress=progress)
-            rows += check_memory(fs, data_dir, found, result, left, stdin, stdout)
+            if found.plan.topic == OFFSETS_TOPIC:
+                left = swap_protocol.check(fs, data_dir, found, result, progress=progress)
+                rows += check_memory(fs, data_dir, found, result, left, stdin, stdout)
+            else:
+                swap_protocol.check_against_inputs(fs, data_dir, found, result, progress=progress)
         swap_protocol.stage(
             fs,
             data_dir,

@@ -46,12 +46,17 @@ def prove(
     result: PartitionResult,
     inputs: Iterable[tuple[InputSegment, bytes]],
     read_output: Callable[[OutputSegment], bytes],
+    *,
+    is_offsets_log: bool = True,
 ) -> None:
-    """Raise NotProvenError unless the outputs may be swapped for the inputs. `read_output` compares their hashes."""
+    """Raise NotProvenError unless the outputs may be swapped for the inputs. `read_output` compares their hashes.
+
+    In the offsets log two keys may mean the same offset or group; in others keys are compared as bytes.
+    """
     ends = [*(output.base_offset for output in result.outputs), part.clean_up_to][1:]
     places = {each.base_offset: (each, end) for each, end in zip(result.outputs, ends, strict=True)}
     _demand(len(places) == len(result.outputs))
-    before, after = _Newest(), _Newest()
+    before, after = _Newest(is_offsets_log), _Newest(is_offsets_log)
     output, found = _Output.none(), 0
     try:
         for segment, data in inputs:
@@ -157,7 +162,8 @@ def _are_same(old: Records, records: Records) -> Bools:
 class _Newest:
     """The place of every key's newest record: its offset n, or ~n (negative) for a tombstone."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_offsets_log: bool) -> None:
+        self._is_offsets_log = is_offsets_log
         self._pieces: list[tuple[pa.LargeBinaryArray, Int64s]] = []  # in the order of the log; the first is merged
         self._waiting = 0  # bytes of the others
 
@@ -167,7 +173,7 @@ class _Newest:
         keys = records.keys().cast(pa.large_binary())
         places = np.where(records.value_len < 0, ~records.offset, records.offset)
         keys, places = _last_of_each(keys, places)
-        _demand(_have_one_form(keys))
+        _demand(not self._is_offsets_log or _have_one_form(keys))
         self._pieces.append((keys, places))
         self._waiting += keys.nbytes
         if self._waiting > max(GATHERED_BYTES, self._pieces[0][0].nbytes):

@@ -3,7 +3,8 @@
 Most records of a log are superseded within a few segments. A record with a value has no lasting effect if another
 record of its key follows outside of transactions. So of neighbouring segments only these are replayed, in their order:
 the newest record of each key, all tombstones (they end what open transactions hold for a key), all records of
-transactions, and all markers. The replay itself is `coordinator.core.offsets.replay`.
+transactions, and all markers. The replay itself is `coordinator.core.offsets.replay`, and of the
+transaction log `newest_records`.
 
 The kernel that the job also used decides which records are superseded. A daemon compares with its memory instead, and
 a log of a few megabytes is read record by record.
@@ -17,12 +18,13 @@ import pyarrow.compute as pc
 from coordinator.columnar.batches import Batches, Bools, CorruptBatchError, Int64s, read_batches
 from coordinator.columnar.kernel import Records
 from coordinator.columnar.kernel import read_records as read_columns
+from coordinator.compaction.newest_records import NewestRecords
 from coordinator.core.offsets.replay import Replay
 from protocol.errors import DecodeError
 from protocol.record_batch import BatchHeader, Record, read_header, read_records
 
 
-def add_segments(outcome: Replay, data: bytes, name: str) -> None:
+def add_segments(outcome: Replay | NewestRecords, data: bytes, name: str) -> None:
     """Replay the next segments of a partition, concatenated; `name` appears in the message of an error.
 
     DecodeError: a batch cannot be read. The checksums are not verified: the files were hashed.
@@ -41,7 +43,7 @@ def _plainly(data: bytes, batches: Batches, number: int) -> tuple[BatchHeader, l
     return header, read_records(data, position, header)
 
 
-def _replay_segment(outcome: Replay, data: bytes, batches: Batches, records: Records) -> None:
+def _replay_segment(outcome: Replay | NewestRecords, data: bytes, batches: Batches, records: Records) -> None:
     is_special = batches.is_control | batches.is_transactional
     needed = _needed(records, ~is_special[records.batch])
     behind = 0
@@ -65,7 +67,7 @@ def _needed(records: Records, is_plain: Bools) -> Int64s:
     return plain[keep]
 
 
-def _feed(outcome: Replay, records: Records, which: Int64s) -> None:
+def _feed(outcome: Replay | NewestRecords, records: Records, which: Int64s) -> None:
     data = records.data
     columns = (records.offset, records.key_at, records.key_len, records.value_at, records.value_len)
     add = outcome.add_record

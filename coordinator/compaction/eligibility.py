@@ -16,10 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from coordinator.storage.log.log import Log
+
+LogName: TypeAlias = tuple[str, int]
+"""Topic and partition."""
 
 NO_LAG_LIMIT: Final = 2**63 - 1
 """Kafka's default of max.compaction.lag.ms: a log is never due by age alone."""

@@ -28,7 +28,8 @@ from coordinator.compaction.swap_protocol import (
     swap,
 )
 from coordinator.compaction.validate import LateError, RefusedError
-from coordinator.storage.file_names import offsets_log_dir, offsets_partition
+from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.storage.file_names import compacted_log, log_dir
 from coordinator.storage.log.fs import FileSystem, RealFileSystem
 from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.log.recovery import FindEvidence, no_evidence
@@ -40,7 +41,7 @@ _REFUSED: Final = "refused: "
 
 @dataclass(slots=True)
 class Offline:
-    """The opened logs of the offsets topic. Unless it is closed, the next start has to check their ends."""
+    """The opened logs of one topic. Unless it is closed, the next start has to check their ends."""
 
     fs: FileSystem
     data_dir: Path
@@ -48,6 +49,7 @@ class Offline:
     logs: dict[int, Log]
     messages: list[str] = field(default_factory=list)  # sentences on what opening found and did
     at_step: AtStep = no_step
+    topic: str = OFFSETS_TOPIC
 
     @classmethod
     def open(
@@ -59,15 +61,16 @@ class Offline:
         now_ms: int,
         at_step: AtStep = no_step,
         evidence: FindEvidence = no_evidence,
+        topic: str = OFFSETS_TOPIC,
     ) -> Self:
-        """Open all logs. CorruptLogError: a log is damaged where it was durable. OSError is passed on."""
+        """Open all logs of a topic. CorruptLogError: a log is damaged where it was durable. OSError is passed on."""
         epoch = secrets.token_hex(16)
-        opened = cls(fs, data_dir, epoch, {}, at_step=at_step)
+        opened = cls(fs, data_dir, epoch, {}, at_step=at_step, topic=topic)
         opened.messages += recover(fs, data_dir, epoch=epoch, now_ms=now_ms, at_step=at_step)
-        found = (offsets_partition(name) for name in fs.listdir(data_dir))
+        found = map(compacted_log, fs.listdir(data_dir))
         try:
-            for partition in sorted(each for each in found if each is not None):
-                directory = offsets_log_dir(data_dir, partition)
+            for partition in sorted(each[1] for each in found if each is not None and each[0] == topic):
+                directory = log_dir(data_dir, topic, partition)
                 log = opened.logs[partition] = Log.open(directory, config, fs, evidence(fs, directory, partition))
                 opened.messages += log.recovery.messages()
         except BaseException:
@@ -79,7 +82,11 @@ class Offline:
     def plan(
         self, options: PlanOptions, *, now_ms: int, roll: bool = False, partitions: Iterable[int] | None = None
     ) -> Planned:
-        """Make a plan for what is due. `roll` closes the newest segments first. Raises as `make_plan` does."""
+        """Make a plan for what is due. `roll` closes the newest segments first. Raises as `make_plan` does.
+
+        The topic in `options` has to be that of the logs.
+        """
+        assert options.topic == self.topic
         chosen = sorted(self.logs if partitions is None else set(partitions) & self.logs.keys())
         settle(self.logs)
         if roll:

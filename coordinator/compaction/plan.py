@@ -26,6 +26,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import astuple
 
+from coordinator.core.topics.names import COMPACTED_TOPICS, OFFSETS_TOPIC
 from coordinator.storage.file_names import COMPACTION_DIR, JOBS_DIR
 
 MAX_FILE_BYTES: Final = 256 << 20  # of a plan or manifest: about a million segments
@@ -89,7 +90,7 @@ class InputSegment(Json, frozen=True):
 class PartitionPlan(Json, frozen=True):
     """One log partition's part of a plan."""
 
-    partition: Count  # the live directory is __consumer_offsets-<partition>
+    partition: Count  # the live directory is <topic of the plan>-<partition>
     clean_up_to: Int64  # exclusive: the base offset of the first segment that is not an input
     inputs: tuple[InputSegment, ...]  # adjacent and ascending, from the log's first segment on
 
@@ -110,12 +111,14 @@ class Plan(Json, frozen=True):
     segment_bytes: Int64
     partitions: tuple[PartitionPlan, ...]
     left_bytes: Count = 0  # dirty bytes that were due, too, and come with the next plan
+    topic: str = OFFSETS_TOPIC  # a plan is for the partitions of one topic
 
     def __post_init__(self) -> None:
         _demand(_ID.fullmatch(self.id), f"{self.id!r} is not the id of a plan")
         _demand(_ID.fullmatch(self.epoch), f"{self.epoch!r} is not an epoch")
         _demand(self.segment_bytes > 0, f"segments of {self.segment_bytes} bytes")
         _demand(self.partitions, "a plan without partitions")
+        _demand(self.topic in COMPACTED_TOPICS, f"{self.topic!r} is not a topic that is compacted")
         _check_distinct([part.partition for part in self.partitions])
 
     @property

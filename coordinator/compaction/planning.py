@@ -22,8 +22,9 @@ from typing import Final
 from coordinator.compaction.eligibility import Cleanable, Lags, LogFacts, bounded, cleanable, dirtiest_first
 from coordinator.compaction.jobs import open_jobs
 from coordinator.compaction.plan import InputSegment, JobDir, PartitionPlan, Plan, PlanError, jobs_dir
+from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.storage.cleaner_checkpoint import read_checkpoint
-from coordinator.storage.file_names import offsets_log_dir
+from coordinator.storage.file_names import log_dir
 from coordinator.storage.log.fs import FileSystem, remove_directory, write_atomically
 from coordinator.storage.log.swap import AtStep, fingerprint, no_step
 
@@ -54,6 +55,7 @@ class PlanOptions:
     expiration_ms: int = 3_600_000
     max_dirty_bytes: int = 4 << 30  # of one plan
     not_beyond: Mapping[int, int] = field(default_factory=dict)  # partition -> first offset that must stay (history)
+    topic: str = OFFSETS_TOPIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def survey(
     fs: FileSystem, data_dir: Path, views: Sequence[LogFacts], *, now_ms: int, options: PlanOptions
 ) -> dict[int, Cleanable]:
     """Return, by partition, what there is to compact."""
-    checkpoints = read_checkpoint(fs, data_dir)
+    checkpoints = read_checkpoint(fs, data_dir, options.topic)
     return {
         view.partition: cleanable(
             view.closed,
@@ -117,6 +119,7 @@ def make_plan(
         part.partition: job
         for job in open_jobs(fs, data_dir, epoch=epoch, now_ms=now_ms)
         for part in job.plan.partitions
+        if job.plan.topic == options.topic
     }
     reasons = {
         partition: reason
@@ -136,7 +139,10 @@ def make_plan(
         fs.mkdir(job.path)
         fs.fsync_dir(job.path.parent)
         _make(fs, job.pins)
-        parts = [_pin(fs, data_dir, job, by_partition[number], one.clean_up_to, at_step) for number, one in due]
+        parts = [
+            _pin(fs, log_dir(data_dir, options.topic, number), job, by_partition[number], one.clean_up_to, at_step)
+            for number, one in due
+        ]
         plan = Plan(
             id=job.path.name,
             epoch=epoch,
@@ -147,6 +153,7 @@ def make_plan(
             segment_bytes=options.segment_bytes,
             partitions=tuple(parts),
             left_bytes=left_bytes,
+            topic=options.topic,
         )
         at_step(PlanningStep.WRITE)
         write_atomically(fs, job.plan, plan.to_bytes())
@@ -175,10 +182,8 @@ def _reason(found: Cleanable, options: PlanOptions, partition: int, is_busy: boo
     return f"the dirty part is not above {options.lags.min_cleanable_dirty_ratio:g} of it"
 
 
-def _pin(
-    fs: FileSystem, data_dir: Path, job: JobDir, view: LogFacts, clean_up_to: int, at_step: AtStep
-) -> PartitionPlan:
-    live, pins = offsets_log_dir(data_dir, view.partition), job.in_dir(view.partition)
+def _pin(fs: FileSystem, live: Path, job: JobDir, view: LogFacts, clean_up_to: int, at_step: AtStep) -> PartitionPlan:
+    pins = job.in_dir(view.partition)
     _make(fs, pins, at_step)
     segments = [one for one in view.closed if one.base_offset < clean_up_to]
     names = [f"{one.base_offset:020d}.log" for one in segments]

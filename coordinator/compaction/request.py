@@ -27,6 +27,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from coordinator.compaction.plan import JobDir
+from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.file_names import COMPACTION_DIR, DAEMON_NAME, REQUEST_NAME
 from coordinator.storage.log.fs import RealFileSystem, write_atomically
@@ -54,14 +55,20 @@ class Request(Struct, frozen=True, forbid_unknown_fields=True):
     created_ms: int  # since the epoch
     roll: bool = False  # close the active segments first: a small log has no closed ones
     min_cleanable_ratio: Annotated[float, Meta(ge=0, le=1)] | None = None  # instead of log.cleaner.min.cleanable.ratio
-    partitions: tuple[Annotated[int, Meta(ge=0)], ...] | None = None  # of the offsets log; None: all
+    partitions: tuple[Annotated[int, Meta(ge=0)], ...] | None = None  # None: all
+    topic: str = OFFSETS_TOPIC
 
     @classmethod
     def new(
-        cls, *, roll: bool = False, min_cleanable_ratio: float | None = None, partitions: tuple[int, ...] | None = None
+        cls,
+        *,
+        roll: bool = False,
+        min_cleanable_ratio: float | None = None,
+        partitions: tuple[int, ...] | None = None,
+        topic: str = OFFSETS_TOPIC,
     ) -> Self:
         """Make a request now, with a random nonce."""
-        return cls(secrets.token_hex(8), wall_ms(), roll, min_cleanable_ratio, partitions)
+        return cls(secrets.token_hex(8), wall_ms(), roll, min_cleanable_ratio, partitions, topic)
 
     def is_stale(self, touched_ms: int, now_ms: int) -> bool:
         """Return whether the asking command has ended. The clock may have been set forward or back."""

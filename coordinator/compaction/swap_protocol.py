@@ -41,8 +41,9 @@ from coordinator.compaction.plan import (
     PlanError,
 )
 from coordinator.compaction.planning import PlanningStep
+from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.storage.cleaner_checkpoint import write_checkpoint
-from coordinator.storage.file_names import offsets_log_dir, offsets_partition
+from coordinator.storage.file_names import compacted_log, log_dir
 from coordinator.storage.log import redo, staging
 from coordinator.storage.log import swap as log_swap
 from coordinator.storage.log.fs import FileSystem
@@ -122,23 +123,32 @@ def check(
     *,
     progress: Callable[[], None] = lambda: None,
 ) -> Replay:
-    """Check one partition, except against memory; return the replay of its outputs. Changes nothing.
+    """Check one partition of the offsets log, except against memory; return the replay of its outputs.
 
-    RefusedError, LateError as `read_result`.
+    Changes nothing. RefusedError, LateError as `read_result`.
     """
     from coordinator.compaction import validate
 
     job, part = JobDir.of(data_dir, accepted.plan.id), _part(accepted.plan, result.partition)
-    directory = offsets_log_dir(data_dir, part.partition)
-    return validate.check_partition(fs, job, directory, part, result, against_inputs=False, progress=progress)
+    directory = log_dir(data_dir, accepted.plan.topic, part.partition)
+    return validate.check_partition(fs, job, directory, part, result, progress=progress)
 
 
-def check_against_inputs(fs: FileSystem, data_dir: Path, accepted: Accepted, result: PartitionResult) -> None:
+def check_against_inputs(
+    fs: FileSystem,
+    data_dir: Path,
+    accepted: Accepted,
+    result: PartitionResult,
+    *,
+    progress: Callable[[], None] = lambda: None,
+) -> None:
     """Check one partition where no daemon's memory can be asked. Changes nothing. Raises as `check` does."""
     from coordinator.compaction import validate
 
-    job, part = JobDir.of(data_dir, accepted.plan.id), _part(accepted.plan, result.partition)
-    validate.check_against_inputs(fs, job, offsets_log_dir(data_dir, part.partition), part, result)
+    plan = accepted.plan
+    job, part = JobDir.of(data_dir, plan.id), _part(plan, result.partition)
+    directory = log_dir(data_dir, plan.topic, part.partition)
+    validate.check_against_inputs(fs, job, directory, part, result, topic=plan.topic, progress=progress)
 
 
 def accept(
@@ -180,7 +190,7 @@ def stage(
 
     SwapRefusedError: an output has changed since it was checked.
     """
-    job = JobDir.of(data_dir, accepted.plan.id)
+    job, topic = JobDir.of(data_dir, accepted.plan.id), accepted.plan.topic
     staged: list[int] = []
     try:
         for result in results:
@@ -188,7 +198,7 @@ def stage(
             staged.append(part.partition)
             staging.stage(
                 fs,
-                offsets_log_dir(data_dir, part.partition),
+                log_dir(data_dir, topic, part.partition),
                 [StagedFile(job.output(one), one.name, one.size_bytes, one.sha256) for one in result.outputs],
                 [segment.base_offset for segment in part.inputs],
                 plan_id=accepted.plan.id,
@@ -197,15 +207,15 @@ def stage(
                 at_step=at_step,
             )
     except (OSError, SwapRefusedError):
-        unstage(fs, data_dir, staged)
+        unstage(fs, data_dir, topic, staged)
         raise
 
 
-def unstage(fs: FileSystem, data_dir: Path, partitions: Sequence[int]) -> None:
+def unstage(fs: FileSystem, data_dir: Path, topic: str, partitions: Sequence[int]) -> None:
     """Remove staged files that will not be swapped in; files that cannot be removed are removed at the next start."""
     for partition in partitions:
         with suppress(OSError, SwapRefusedError):
-            staging.unstage(fs, offsets_log_dir(data_dir, partition))
+            staging.unstage(fs, log_dir(data_dir, topic, partition))
 
 
 def swap(
@@ -230,9 +240,9 @@ def swap(
             _swap_one(fs, data_dir, plan, _part(plan, partition), log, on_writer, at_step)
             swapped.append(partition)
         except (OSError, SwapRefusedError) as error:
-            LOG.warning("compaction of partition %d: %s", partition, error)
+            LOG.warning("compaction of %s-%d: %s", plan.topic, partition, error)
             failed[partition] = str(error)
-            unstage(fs, data_dir, [partition])
+            unstage(fs, data_dir, plan.topic, [partition])
     return SwapOutcome(tuple(swapped), failed)
 
 
@@ -257,16 +267,24 @@ def _swap_one(
         LOG.warning("%s: the new segments are in use, but not all are renamed yet: %s", log.directory, error)
     # Committed. What fails from here on is repeated by the next swap, or by the next start.
     try:
-        note_clean(fs, data_dir, part.partition, part.clean_up_to, at_step)
+        note_clean(fs, data_dir, part.partition, part.clean_up_to, at_step, topic=plan.topic)
         on_writer(lambda: log.finish_swap(at_step))
     except OSError as error:
         LOG.warning("%s: swapped, but not finished yet: %s", log.directory, error)
 
 
-def note_clean(fs: FileSystem, data_dir: Path, partition: int, clean_up_to: int, at_step: AtStep = no_step) -> None:
+def note_clean(
+    fs: FileSystem,
+    data_dir: Path,
+    partition: int,
+    clean_up_to: int,
+    at_step: AtStep = no_step,
+    *,
+    topic: str = OFFSETS_TOPIC,
+) -> None:
     """Write into the cleaner checkpoint how far a partition is clean; durable on return."""
     at_step(ProtocolStep.CHECKPOINT)
-    write_checkpoint(fs, data_dir, {partition: clean_up_to})
+    write_checkpoint(fs, data_dir, {partition: clean_up_to}, topic)
 
 
 def conclude(
@@ -312,13 +330,14 @@ def recover(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step:
     """
     messages: list[str] = []
     for name in fs.listdir(data_dir):
-        partition = offsets_partition(name)
-        if partition is None or not fs.is_dir(data_dir / name) or not redo.is_needed(fs.listdir(data_dir / name)):
+        log = compacted_log(name)
+        if log is None or not fs.is_dir(data_dir / name) or not redo.is_needed(fs.listdir(data_dir / name)):
             continue
 
-        def note(intent: Intent, partition: int = partition) -> None:
+        def note(intent: Intent, log: tuple[str, int] = log) -> None:
+            topic, partition = log
             if intent.clean_up_to >= 0:
-                note_clean(fs, data_dir, partition, intent.clean_up_to, at_step)
+                note_clean(fs, data_dir, partition, intent.clean_up_to, at_step, topic=topic)
 
         intent, removed = redo.recover(fs, data_dir / name, at_step, note)
         if intent is not None:

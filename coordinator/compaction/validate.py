@@ -5,8 +5,8 @@
 * Each output is the named file, of sound batches with ascending offsets in its range.
 * Each batch and record of the outputs stands in the inputs, at the same offset, with the same fields (`kept_batch.py`).
 * Outputs and inputs hold the same offsets of open transactions, and the same newest record of every committed offset,
-  group, and key of a KIP-848 group. A daemon compares with its memory (`memory_check.py`), others the inputs
-  (`check_against_inputs`).
+  group, and key of a KIP-848 group; of the transaction log, of every key. A daemon compares the offsets log with its
+  memory (`memory_check.py`); all else is compared with the inputs (`check_against_inputs`).
 
 A wrong result that passes can at worst keep a superseded record, or remove a tombstone too soon. With numpy, large
 inputs are checked in columns first (`column_check.py`, `column_replay.py`); the standard library suffices.
@@ -19,9 +19,10 @@ import importlib
 import struct
 from collections.abc import Callable, Container, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, TypeVar
 
 from coordinator.compaction.kept_batch import check_kept
+from coordinator.compaction.newest_records import NewestRecords
 from coordinator.compaction.plan import (
     InputSegment,
     JobDir,
@@ -33,6 +34,7 @@ from coordinator.compaction.plan import (
 )
 from coordinator.core.offsets.raw_records import RawRecord
 from coordinator.core.offsets.replay import Replay
+from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.storage.log.fs import FileSystem, RealFileSystem, read_whole
 from coordinator.storage.log.index import MAX_RELATIVE_OFFSET
 from coordinator.storage.log.recovery import segment_bases
@@ -51,7 +53,11 @@ from protocol.record_batch import (
 COLUMNS_FROM_BYTES: Final = 4 << 20  # of one partition's inputs: smaller ones take a second or so record by record
 REPLAYED_TOGETHER_BYTES: Final = 64 << 20  # by numpy: records superseded within them are not replayed
 _SPECIAL: Final = 0x30  # attributes of a batch: transactional, control
+LogState: TypeAlias = Replay | NewestRecords
 _FRONT: Final = struct.Struct(">qi9xh")  # base offset, length, attributes
+
+
+StateT = TypeVar("StateT", Replay, NewestRecords)
 
 
 class RefusedError(Exception):
@@ -92,21 +98,44 @@ def check_partition(
     part: PartitionPlan,
     result: PartitionResult,
     *,
-    against_inputs: bool,
     progress: Callable[[], None] = lambda: None,
 ) -> Replay:
-    """Check one partition's result against the live log in `directory`; return the replay of its outputs.
+    """Check one partition of the offsets log, except against memory; return the replay of its outputs.
 
-    RefusedError; LateError if the live log is not the one that was planned. `progress` is called for each segment. The
-    inputs are read from the live files, because the job could change the pins.
+    RefusedError; LateError if the live log in `directory` is not the one that was planned. `progress` is called for
+    each segment. The inputs are read from the live files, because the job could change the pins.
+    """
+    after = Replay()
+    open_since = _check_kept_batches(fs, job, directory, part, result, after, None, progress)
+    before = Replay()
+    for segment in part.inputs[min(open_since.values(), default=len(part.inputs)) :]:
+        _add_segments(before, fs, part, [(segment, _live(fs, directory, segment))])
+        progress()
+    if different := _open_difference(before, after):
+        raise RefusedError(f"partition {part.partition}: {different}")
+    return after
+
+
+def _check_kept_batches(
+    fs: FileSystem,
+    job: JobDir,
+    directory: Path,
+    part: PartitionPlan,
+    result: PartitionResult,
+    after: StateT,
+    before: StateT | None,
+    progress: Callable[[], None],
+) -> dict[int, int]:
+    """Find each batch of the outputs in the inputs, and replay the outputs; the inputs too, if `before` is given.
+
+    Return the producers with an open transaction, and the number of the segment in which it begins.
     """
     if not _begins_as_planned(fs, directory, part):
         raise LateError(f"{directory.name} does not begin with the segments that were planned any more")
-    after, before = Replay(), Replay()
     waiting: list[tuple[InputSegment, bytes]] = []
     outputs = _outputs(fs, job, part, result)
     due = next(outputs, None)
-    open_since: dict[int, int] = {}  # producer id -> number of the segment in which its open transaction begins
+    open_since: dict[int, int] = {}
     for number, segment in enumerate(part.inputs):
         data = _live(fs, directory, segment)
         due_offset = due[1].base_offset if due is not None else -1
@@ -124,41 +153,73 @@ def check_partition(
             _add_batch(after, due[1], due[2], due[0].file)
             due = next(outputs, None)
             due_offset = due[1].base_offset if due is not None else -1
-        if against_inputs:
+        if before is not None:
             waiting.append((segment, data))
             if sum(len(each) for _, each in waiting) >= REPLAYED_TOGETHER_BYTES:
                 _add_segments(before, fs, part, waiting)
         progress()
     if due is not None:
         raise RefusedError(f"partition {part.partition}: the batch at offset {due[1].base_offset} is in no input")
-    if against_inputs:
+    if before is not None:
         _add_segments(before, fs, part, waiting)
-        different = difference(before, after)
-    else:
-        for segment in part.inputs[min(open_since.values(), default=len(part.inputs)) :]:
-            _add_segments(before, fs, part, [(segment, _live(fs, directory, segment))])
-            progress()
-        different = _open_difference(before, after)
-    if different:
-        raise RefusedError(f"partition {part.partition}: {different}")
-    return after
+    return open_since
 
 
 def check_against_inputs(
-    fs: FileSystem, job: JobDir, directory: Path, part: PartitionPlan, result: PartitionResult
+    fs: FileSystem,
+    job: JobDir,
+    directory: Path,
+    part: PartitionPlan,
+    result: PartitionResult,
+    *,
+    topic: str = OFFSETS_TOPIC,
+    progress: Callable[[], None] = lambda: None,
 ) -> None:
-    """Check one partition where no daemon can be asked: in columns if they prove the result, else record by record."""
+    """Check one partition where no daemon can be asked: in columns if they prove the result, else record by record.
+
+    RefusedError, LateError, and `progress` as for `check_partition`.
+    """
+    is_offsets_log = topic == OFFSETS_TOPIC
     column_check = _column_module(fs, part, "column_check")
     if column_check is not None:
         try:
             if _begins_as_planned(fs, directory, part):
                 names = {segment.name for segment in part.inputs}
-                inputs = ((segment, _live(fs, directory, segment)) for segment in part.inputs)
-                column_check.prove(part, result, inputs, lambda output: _output(fs, job, names, output))
+
+                def inputs() -> Iterator[tuple[InputSegment, bytes]]:
+                    for segment in part.inputs:
+                        yield segment, _live(fs, directory, segment)
+                        progress()
+
+                column_check.prove(
+                    part,
+                    result,
+                    inputs(),
+                    lambda output: _output(fs, job, names, output),
+                    is_offsets_log=is_offsets_log,
+                )
                 return
         except (RefusedError, column_check.NotProvenError):
             pass  # the check below decides, and finds the reason
-    check_partition(fs, job, directory, part, result, against_inputs=True)
+    if is_offsets_log:
+        _compare_with_inputs(fs, job, directory, part, result, Replay(), Replay(), progress)
+    else:
+        _compare_with_inputs(fs, job, directory, part, result, NewestRecords(), NewestRecords(), progress)
+
+
+def _compare_with_inputs(
+    fs: FileSystem,
+    job: JobDir,
+    directory: Path,
+    part: PartitionPlan,
+    result: PartitionResult,
+    before: StateT,
+    after: StateT,
+    progress: Callable[[], None],
+) -> None:
+    _check_kept_batches(fs, job, directory, part, result, after, before, progress)
+    if different := difference(before, after):
+        raise RefusedError(f"partition {part.partition}: {different}")
 
 
 def _begins_as_planned(fs: FileSystem, directory: Path, part: PartitionPlan) -> bool:
@@ -249,7 +310,7 @@ def _note_transaction(open_since: dict[int, int], number: int, data: bytes, posi
 
 
 def _add_segments(
-    into: Replay, fs: FileSystem, part: PartitionPlan, segments: list[tuple[InputSegment, bytes]]
+    into: LogState, fs: FileSystem, part: PartitionPlan, segments: list[tuple[InputSegment, bytes]]
 ) -> None:
     """Replay neighbouring inputs, and empty the list."""
     column_replay = _column_module(fs, part, "column_replay")
@@ -264,7 +325,7 @@ def _add_segments(
     segments.clear()
 
 
-def _add_plainly(into: Replay, segment: InputSegment, data: bytes) -> None:
+def _add_plainly(into: LogState, segment: InputSegment, data: bytes) -> None:
     least_offset = segment.base_offset
     for position, size, _, _ in _walk(data, segment.name):
         if fault := fault_in_batch(data, position, size, least_offset):
@@ -284,15 +345,17 @@ def _column_module(fs: FileSystem, part: PartitionPlan, name: str) -> Any:
         return None
 
 
-def _add_batch(into: Replay, header: BatchHeader, batch: bytes, name: str) -> None:
+def _add_batch(into: LogState, header: BatchHeader, batch: bytes, name: str) -> None:
     try:
         into.add_batch(header, batch)
     except ProtocolError as error:
         raise RefusedError(f"{name}: the batch at offset {header.base_offset}: {error}") from None
 
 
-def difference(before: Replay, after: Replay) -> str | None:
+def difference(before: StateT, after: StateT) -> str | None:
     """Return the first difference in the memory that two logs leave, as a clause; None if there is none."""
+    if isinstance(before, NewestRecords):
+        return _first_difference("the newest record", before.records, after.records)
     return (
         _first_difference("the newest offset", before.offsets, after.offsets)
         or _first_difference("the newest record of the group", before.groups, after.groups)

@@ -92,6 +92,7 @@ class PartitionReport:
     groups: int | None = None  # None: not a partition of the offsets log, or it cannot be loaded
     offsets: int | None = None
     quarantined: int = 0
+    transactional_ids: int | None = None  # None: not a partition of the transaction log
     unknown: dict[int, int] = field(default_factory=dict)  # version of the key -> records of that kind
     findings: list[LogFinding] = field(default_factory=list)
     more: int = 0  # findings that are only counted

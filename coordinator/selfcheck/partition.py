@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.offsets.consumer_records import newest_of_each_group
+from coordinator.core.topics.names import TRANSACTIONS_TOPIC, parse_partition_directory
 from coordinator.selfcheck.checkpoints import Known, check_checkpoint, check_kafka_files
 from coordinator.selfcheck.findings import (
     REPAIR,
@@ -23,6 +24,7 @@ from coordinator.selfcheck.findings import (
 from coordinator.selfcheck.indexes import IndexCheck
 from coordinator.selfcheck.records import RecordCheck
 from coordinator.selfcheck.snapshots import SnapshotCheck
+from coordinator.selfcheck.transactions import TransactionCheck
 from coordinator.selfcheck.walk import NO_LIMIT, Gap, SoundBatch, walk
 from coordinator.storage.file_names import offsets_partition
 from coordinator.storage.log.fs import FileSystem
@@ -42,6 +44,10 @@ Progress = Callable[[int], None]
 NOT_STARTED: Final = "the daemon does not start"
 NOT_LOADED: Final = (
     "the daemon starts, and cannot load this partition: its groups are answered NOT_COORDINATOR until it is mended"
+)
+TRANSACTIONS_NOT_LOADED: Final = (
+    "the daemon starts, and cannot load this partition: its transactional ids are answered NOT_COORDINATOR until it is "
+    "mended"
 )
 DEFAULTS: Final = LogConfig()
 READ_FAILS: Final = "the daemon starts, and a consumer that comes to this place gets an error"
@@ -80,6 +86,12 @@ class _Check:
         self.report = PartitionReport(directory)
         self.partition = offsets_partition(directory.name)
         self.records = None if self.partition is None else RecordCheck(self.report)
+        topic, _ = parse_partition_directory(directory.name) or ("", 0)
+        self.transactions = TransactionCheck(self.report) if topic == TRANSACTIONS_TOPIC else None
+        if self.records is not None:
+            self.unreadable = NOT_LOADED
+        else:
+            self.unreadable = READ_FAILS if self.transactions is None else TRANSACTIONS_NOT_LOADED
         self.snapshot = None if self.partition is None else SnapshotCheck(fs, self.report, self.partition)
         self.is_loadable = True
 
@@ -140,10 +152,12 @@ class _Check:
         report.records += header.record_count
         report.end_offset = header.last_offset + 1
         try:
-            if self.records is None:
-                read_records(batch.data, 0, header)
-            else:
+            if self.records is not None:
                 self.records.add(header, batch.data, path.name, base, batch.position)
+            elif self.transactions is not None:
+                self.transactions.add(header, batch.data, path.name, base, batch.position)
+            else:
+                read_records(batch.data, 0, header)
         except ProtocolError as error:
             self.is_loadable = False
             report.add(
@@ -152,7 +166,7 @@ class _Check:
                     batch.position,
                     f"the batch of the offsets {header.base_offset} to {header.last_offset} has a right checksum, but "
                     f"its records cannot be read ({error})",
-                    READ_FAILS if self.records is None else NOT_LOADED,
+                    self.unreadable,
                     mend=CutBytes(base, batch.position, len(batch.data)),
                 )
             )
@@ -192,7 +206,7 @@ class _Check:
             )
         if not self._loads(path, after_scan=True):
             return NOT_STARTED
-        return READ_FAILS if self.records is None else NOT_LOADED
+        return self.unreadable
 
     def _check_indexes(self, path: Path, base: int, indexes: IndexCheck, *, is_due: bool) -> None:
         for name, (position, what) in indexes.faults().items():
@@ -219,6 +233,8 @@ class _Check:
     def _finish(self) -> None:
         """Settle the replay, and compare the snapshot with it."""
         report, records = self.report, self.records
+        if self.transactions is not None:
+            self.transactions.finish(is_loadable=self.is_loadable)
         if records is None:
             return
         found, store = records.replay.settle()

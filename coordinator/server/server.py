@@ -46,7 +46,7 @@ from coordinator.server.stop_watchdog import watchdog
 from coordinator.server.supervised import ALONE, Supervised
 from coordinator.storage.catalogue_store import CatalogueStoreError
 from coordinator.storage.data_dir import DataDir, DataDirError, unusable
-from coordinator.storage.file_names import COMPACTION_DIR, WORKERS_DIR, offsets_partition
+from coordinator.storage.file_names import COMPACTION_DIR, WORKERS_DIR, compacted_log, offsets_partition
 from coordinator.storage.log import redo
 from coordinator.storage.log.errors import CorruptLogError, LogError
 from coordinator.storage.log.flusher import FlushPolicy
@@ -215,7 +215,7 @@ def _was_compacted(fs: FileSystem, path: Path) -> bool:
     if fs.exists(path / COMPACTION_DIR):
         return True
     return any(
-        name.startswith(f"{OFFSETS_TOPIC}-") and fs.is_dir(path / name) and redo.is_needed(fs.listdir(path / name))
+        compacted_log(name) is not None and fs.is_dir(path / name) and redo.is_needed(fs.listdir(path / name))
         for name in fs.listdir(path)
     )
 
@@ -587,6 +587,7 @@ class Server:
             runtime.offsets_log,
             runtime.core.committed_rows,
             epoch=self.epoch,
+            transactions_log=lambda: None if runtime.transactions is None else runtime.transactions.log,
         )
         return compactor
 

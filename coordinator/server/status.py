@@ -92,7 +92,7 @@ def _samples(
     yield from _disk("offsets", runtime.offsets_log.stats, runtime.offsets_log.queued_bytes)
     yield from _disk("topics", runtime.topic_logs.flusher.stats, runtime.topic_logs.flusher.queued_bytes)
     if compactor is not None:
-        yield from compaction_samples(runtime.offsets_log.logs, compactor.counters, compactor.lags, wall_ms())
+        yield from compaction_samples(compactor.logs(), compactor.counters, compactor.lags, wall_ms())
     yield _gauge("coordinator_build_info", "Always 1; the label says which build runs.", 1, {"build": build()})
     yield _gauge("process_start_time_seconds", "When the daemon started, since the epoch.", started_at)
     yield _counter("process_cpu_seconds_total", "CPU time of the daemon so far.", time.process_time())

@@ -84,6 +84,11 @@ class Transactions:
         self._opening: asyncio.Task[None] | None = None
         self._waiting: list[Callable[[], None]] = []  # for the log
 
+    @property
+    def log(self) -> OffsetsLog | None:
+        """The transaction log; None until it is open."""
+        return self._log
+
     # -- opening -------------------------------------------------------------------------------------------------
 
     async def open(self) -> None:
@@ -143,6 +148,9 @@ class Transactions:
             LOG.exception("loading failed topic=%s partition=%d error=%s", TRANSACTIONS_TOPIC, partition.number, error)
             self.core.load_failed(partition.number)
             return
+        assert self._log is not None
+        # A compaction may remove all older batches, and with them the epoch that the next start reads.
+        self._log.set_leader_epoch(partition.number, replay.leader_epoch)
         for record in replay.damaged[:RECORDS_NAMED]:
             LOG.error(
                 "record set aside topic=%s partition=%d offset=%d error=%s; its transactional id is not known any more",

@@ -2,7 +2,7 @@
 
 The lines are the version 0, the number of entries, and "topic partition offset" for each entry. Records below the
 offset are compacted, records from it on are dirty; their ratio decides when the next compaction is due. The file is a
-hint: if it is lost or wrong, one compaction runs too early. Entries of other topics, from Kafka, are kept.
+hint: if it is lost or wrong, one compaction runs too early. Entries of other topics are kept.
 Source: org.apache.kafka.storage.internals.checkpoint `CheckpointFile`, `OffsetCheckpointFile`.
 """
 
@@ -21,18 +21,20 @@ _VERSION: Final = 0
 Entries = dict[tuple[str, int], int]
 
 
-def read_checkpoint(fs: FileSystem, data_dir: Path) -> dict[int, int]:
-    """Return the clean offset by partition of the offsets log; empty if the file cannot be read."""
-    return {partition: offset for (topic, partition), offset in _read(fs, data_dir).items() if topic == OFFSETS_TOPIC}
+def read_checkpoint(fs: FileSystem, data_dir: Path, topic: str = OFFSETS_TOPIC) -> dict[int, int]:
+    """Return the clean offset by partition of a topic; empty if the file cannot be read."""
+    return {partition: offset for (each, partition), offset in _read(fs, data_dir).items() if each == topic}
 
 
-def write_checkpoint(fs: FileSystem, data_dir: Path, clean_up_to: Mapping[int, int]) -> None:
+def write_checkpoint(
+    fs: FileSystem, data_dir: Path, clean_up_to: Mapping[int, int], topic: str = OFFSETS_TOPIC
+) -> None:
     """Set the entries of these partitions; durable on return."""
     entries = _read(fs, data_dir)
-    updated = entries | {(OFFSETS_TOPIC, partition): offset for partition, offset in clean_up_to.items()}
+    updated = entries | {(topic, partition): offset for partition, offset in clean_up_to.items()}
     if updated == entries:
         return
-    lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(updated.items())]
+    lines = [f"{each} {partition} {offset}" for (each, partition), offset in sorted(updated.items())]
     text = "".join(f"{line}\n" for line in (_VERSION, len(lines), *lines))
     write_atomically(fs, data_dir / CLEANER_CHECKPOINT_NAME, text.encode())
 

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from coordinator.core.topics.names import OFFSETS_TOPIC, partition_directory
+from coordinator.core.topics.names import COMPACTED_TOPICS, OFFSETS_TOPIC, partition_directory
 
 LOCK_NAME: Final = ".lock"
 META_NAME: Final = "meta.properties"
@@ -30,15 +30,26 @@ JOBS_DIR: Final = "jobs"
 DAEMON_NAME: Final = "daemon.json"
 REQUEST_NAME: Final = "request.json"
 
-_OFFSETS_LOG: Final = re.compile(rf"{OFFSETS_TOPIC}-(\d{{1,9}})")
+_COMPACTED_LOG: Final = re.compile(rf"({'|'.join(map(re.escape, COMPACTED_TOPICS))})-(\d{{1,9}})")
+
+
+def log_dir(data_dir: Path, topic: str, partition: int) -> Path:
+    """Return the directory of one partition of a topic."""
+    return data_dir / partition_directory(topic, partition)
 
 
 def offsets_log_dir(data_dir: Path, partition: int) -> Path:
     """Return the directory of one partition of the offsets log."""
-    return data_dir / partition_directory(OFFSETS_TOPIC, partition)
+    return log_dir(data_dir, OFFSETS_TOPIC, partition)
 
 
 def offsets_partition(directory: str) -> int | None:
     """Return the partition whose log lies in a directory of this name; None if it is no offsets log."""
-    found = _OFFSETS_LOG.fullmatch(directory)
-    return int(found[1]) if found else None
+    found = compacted_log(directory)
+    return found[1] if found is not None and found[0] == OFFSETS_TOPIC else None
+
+
+def compacted_log(directory: str) -> tuple[str, int] | None:
+    """Return topic and partition of a log that is compacted, by the name of its directory; None for any other name."""
+    found = _COMPACTED_LOG.fullmatch(directory)
+    return (found[1], int(found[2])) if found else None

@@ -76,10 +76,12 @@ class _Chunk:
         self.producer = producer
         self.marker = marker  # instead of records the end of the producer's transaction: True is commit
 
-    def build(self) -> Entry:
+    def build(self, leader_epoch: int) -> Entry:
         base_offset, timestamp_ms, producer = self.base_offset, self.timestamp_ms, self.producer
         if producer is None:
-            batch = build_batch(self.records, base_offset=base_offset, timestamp_ms=timestamp_ms)
+            batch = build_batch(
+                self.records, base_offset=base_offset, timestamp_ms=timestamp_ms, leader_epoch=leader_epoch
+            )
         elif self.marker is None:
             batch = build_batch(
                 self.records,
@@ -127,7 +129,17 @@ class LogFlusher(Protocol):
 class _Partition:
     """One partition: its log, the next offset to assign, and the records queued since the last round."""
 
-    __slots__ = ("_built", "_chunk", "_most_bytes", "_most_records", "log", "next_offset", "number", "refusing")
+    __slots__ = (
+        "_built",
+        "_chunk",
+        "_most_bytes",
+        "_most_records",
+        "leader_epoch",
+        "log",
+        "next_offset",
+        "number",
+        "refusing",
+    )
 
     def __init__(self, number: int, log: Log | StoreLog, config: Config) -> None:
         self._most_bytes = config.offsets_batch_max_bytes  # of one batch
@@ -136,6 +148,7 @@ class _Partition:
         self.log = log
         self.next_offset = log.log_end_offset
         self.refusing: _Refusal | None = None
+        self.leader_epoch = 0  # of records without a producer
         self._built: list[Entry] = []  # batches that were full before the round
         self._chunk: _Chunk | None = None
 
@@ -150,7 +163,7 @@ class _Partition:
             or len(chunk.records) + len(records) > self._most_records
         ):
             if chunk is not None:
-                self._built.append(chunk.build())
+                self._built.append(chunk.build(self.leader_epoch))
             chunk = self._chunk = _Chunk(self.next_offset, producer, marker)
         chunk.records += records
         chunk.bytes += size
@@ -161,7 +174,7 @@ class _Partition:
         entries, self._built = self._built, []
         chunk, self._chunk = self._chunk, None
         if chunk is not None:
-            entries.append(chunk.build())
+            entries.append(chunk.build(self.leader_epoch))
         return entries
 
     def discard(self) -> None:
@@ -179,6 +192,11 @@ class CoordinatorTopic(NamedTuple):
     def offsets(cls, config: Config) -> Self:
         """Return the topic of committed offsets and groups."""
         return cls(OFFSETS_TOPIC, config.offsets_topic_num_partitions, config.offsets_topic_segment_bytes)
+
+    @classmethod
+    def named(cls, name: str, config: Config) -> Self:
+        """Return the topic with one of the names in `COMPACTED_TOPICS`."""
+        return cls.offsets(config) if name == OFFSETS_TOPIC else cls.transactions(config)
 
     @classmethod
     def transactions(cls, config: Config) -> Self:
@@ -291,6 +309,10 @@ class OffsetsLog:
             self._flusher.forget(partition)
             self._failed.pop(partition, None)
             self._wake_waiting()
+
+    def set_leader_epoch(self, partition: int, leader_epoch: int) -> None:
+        """Set the leader epoch of the batches that follow. Those with a producer keep 0."""
+        self._partitions[partition].leader_epoch = leader_epoch
 
     def next_offset(self, partition: int) -> int:
         """Return the offset of the next appended record."""

@@ -18,6 +18,7 @@ from typing import Any
 
 from coordinator.compaction.plan import JobDir, Manifest
 from coordinator.compaction.request import PlanOutcome, Request, RequestError, outcome_of, wait_for_answer
+from coordinator.core.topics.names import OFFSETS_TOPIC
 from tests.clients.promises import Promises
 from tests.compaction.plain_job import do_job
 from tests.support.daemon import Daemon
@@ -66,15 +67,15 @@ class Died(Exception):  # noqa: N818 - what happened, and not always an error
     """The daemon was killed before it answered."""
 
 
-def ask(daemon: Daemon, *, roll: bool = True, ratio: float | None = 0.0) -> str:
-    """Ask for a plan of everything and return its id. Fails if none is made; raises Died."""
+def ask(daemon: Daemon, *, roll: bool = True, ratio: float | None = 0.0, topic: str = OFFSETS_TOPIC) -> str:
+    """Ask for a plan of all partitions and return its id. Fails if none is made; raises Died."""
 
     def sleep(seconds: float) -> None:
         if daemon.process.poll() is not None:
             raise Died
         time.sleep(seconds)
 
-    request = Request.new(roll=roll, min_cleanable_ratio=ratio)
+    request = Request.new(roll=roll, min_cleanable_ratio=ratio, topic=topic)
     try:
         answer = wait_for_answer(daemon.data_dir, request, sleep=sleep)
     except RequestError as silence:
@@ -94,9 +95,9 @@ def outcome(daemon: Daemon, plan_id: str, within_s: float = 60.0) -> PlanOutcome
         raise AssertionError(f"{failure}; the log: {daemon.log_tail()}") from None
 
 
-def compact(daemon: Daemon, job: Callable[[Path, str], Manifest] = do_job) -> Manifest:
+def compact(daemon: Daemon, job: Callable[[Path, str], Manifest] = do_job, *, topic: str = OFFSETS_TOPIC) -> Manifest:
     """Run one whole round, which must succeed and make the log smaller."""
-    plan_id = ask(daemon)
+    plan_id = ask(daemon, topic=topic)
     manifest = job(daemon.data_dir, plan_id)
     found = outcome(daemon, plan_id)
     assert found.is_done, f"{found.sentence}; the log: {daemon.log_tail()}"

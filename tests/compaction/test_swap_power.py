@@ -221,9 +221,9 @@ MUTANTS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
 
 
 def _too_late(real: Callable[..., None]) -> Callable[..., None]:
-    def note_clean(fs: LossyFileSystem, data_dir: Path, partition: int, *args: Any) -> None:
+    def note_clean(fs: LossyFileSystem, data_dir: Path, partition: int, *args: Any, **options: Any) -> None:
         swap.finish(fs, offsets_log_dir(data_dir, partition))
-        real(fs, data_dir, partition, *args)
+        real(fs, data_dir, partition, *args, **options)
 
     return note_clean
 

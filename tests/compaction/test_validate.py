@@ -69,7 +69,7 @@ def check(
         if against_inputs:
             check_against_inputs(FS, job, live, part, result)
         else:
-            check_partition(FS, job, live, part, result, against_inputs=False)
+            check_partition(FS, job, live, part, result)
 
 
 def is_proven(job: JobDir, part: PartitionPlan, result: PartitionResult) -> bool:

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coordinator.compaction.rules import horizon_of
 from protocol.compression import Codec
+from protocol.messages.describe_transactions import DescribeTransactionsRequest, TransactionState
 from protocol.record_batch import ControlType, control_type
 from tests.compaction.logs import (
     ANYTHING,
@@ -40,6 +42,8 @@ from tests.compaction.logs import (
 )
 from tests.compaction.oracle import compact_partition
 from tests.compaction.test_consumer_groups import MINUTE_MS, OPS, ConsumerLog
+from tests.compaction.transactions import OPS as TRANSACTION_OPS
+from tests.compaction.transactions import TransactionLog, loaded
 from tests.conformance.cleaner import KafkaCleaner, Seen, keys, read_segments, seen
 from tests.conformance.consumer_exchange import fill_consumers, go_on, told_of_consumers, write_catalogue
 from tests.conformance.exchange import KEPT_LOG, PARTITION, commit, fill
@@ -47,6 +51,7 @@ from tests.conformance.kafka import Kafka, dump_log
 from tests.conformance.lockstep import KAFKA_SETTINGS, OUR_OVERRIDES, TOPICS
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually
+from tests.support.wire import call
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
@@ -156,6 +161,49 @@ def test_kafkas_cleaner_and_ours_keep_the_same_records_of_groups_of_the_newer_pr
         first_dirty = end
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    parts=st.lists(st.tuples(TRANSACTION_OPS, st.sampled_from((0, DAY_MS, 3 * DAY_MS))), min_size=1, max_size=4),
+    segment_bytes=st.sampled_from(SEGMENT_BYTES),
+    delete_retention_ms=st.sampled_from((0, DAY_MS)),
+)
+def test_kafkas_cleaner_and_ours_write_the_same_bytes_of_a_transaction_log(
+    kafka: KafkaCleaner,
+    parts: list[tuple[list[tuple[str, list[str]]], int]],
+    segment_bytes: int,
+    delete_retention_ms: int,
+) -> None:
+    log = TransactionLog()
+    first_dirty = 0
+    for ops, pause_ms in parts:
+        log.play(ops)
+        log.roll()
+        log.now_ms += pause_ms
+        end, expected = log.next_offset, loaded(log.closed)
+        if end == first_dirty:
+            continue
+        theirs = kafka.clean(
+            log.closed,
+            log.segments[-1],
+            now_ms=log.now_ms,
+            first_dirty=first_dirty,
+            delete_retention_ms=delete_retention_ms,
+            segment_bytes=segment_bytes,
+        )
+        ours, _ = compacted(
+            compact_partition,
+            log.closed,
+            end,
+            log.now_ms,
+            delete_retention_ms=delete_retention_ms,
+            segment_bytes=segment_bytes,
+        )
+        assert seen(ours) == seen(theirs)
+        assert loaded(ours) == expected
+        log.segments = [*ours, log.segments[-1]]
+        first_dirty = end
+
+
 def test_the_same_where_the_marker_of_nothing_wakes_a_producer_after_a_day(kafka: KafkaCleaner) -> None:
     """Its last batch stays, if it was not yet forgotten when the marker came. A broker looks every ten minutes."""
     deleted = Write((Rec(None),), Codec.NONE), offsets_of(0, producer_id=1, is_tombstone=True)
@@ -258,6 +306,42 @@ def test_kafkas_dump_tool_reads_compacted_segments(style: Style, tmp_path: Path)
 
 def is_marker(batch: Seen) -> bool:
     return batch.header.is_control and any(control_type(each) is not ControlType.UNKNOWN for each in batch.records)
+
+
+def test_a_kafka_serves_the_transactional_ids_of_a_log_that_it_wrote_and_we_compacted(
+    kafka: KafkaCleaner, tmp_path: Path
+) -> None:
+    broker = Kafka(tmp_path / "kafka")
+    ids = [f"id-{number}" for number in range(3)]
+
+    def described() -> list[TransactionState]:
+        return list(call(broker.port, DescribeTransactionsRequest(ids), 0).transaction_states)
+
+    with broker:
+        broker.create_topic("t", 1)
+        for transactional_id in ids:
+            producer = Producer(
+                {"bootstrap.servers": broker.address, "transactional.id": transactional_id, "log_level": 0}
+            )
+            producer.init_transactions(30)
+            for number in range(10):
+                producer.begin_transaction()
+                producer.produce("t", b"x")
+                producer.flush(30)
+                producer.abort_transaction(30) if number % 3 else producer.commit_transaction(30)
+        eventually(lambda: {each.transaction_state[:8] for each in described()} == {"Complete"}, "all are complete")
+        expected = described()
+    directory = broker.data_dir / "__transaction_state-0"
+    whole = read_segments(directory, 1 << 40)
+    end, now_ms = whole[-1].next_offset, int(time.time() * 1000)
+    ours, result = compacted(compact_partition, whole, end, now_ms)
+    assert result.stats.records_before > 60
+    assert result.stats.records_after == len(ids)
+    assert seen(ours) == seen(kafka.clean(whole, Segment(end), now_ms=now_ms))
+    assert loaded(ours) == loaded(whole)
+    put_down(directory, ours)
+    with broker:
+        eventually(lambda: described() == expected, "it loads the same state")
 
 
 def test_a_kafka_serves_the_groups_and_offsets_of_a_compacted_log_of_ours(kafka: KafkaCleaner, tmp_path: Path) -> None:

@@ -106,6 +106,18 @@ def test_appends_of_one_round_become_one_batch_per_partition() -> None:
     assert list(records_in(world.log, 0)) == []
 
 
+def test_batches_have_the_leader_epoch_that_their_partition_was_given() -> None:
+    world = World()
+    world.append(0, (record("a"),), 1)
+    world.settle()
+    world.log.set_leader_epoch(0, 7)
+    world.append(0, (record("b"),), 2)
+    world.append(1, (record("c"),), 2)
+    world.settle()
+    assert [header.partition_leader_epoch for header, _ in records_in(world.log, 0)] == [0, 7]
+    assert [header.partition_leader_epoch for header, _ in records_in(world.log, 1)] == [0]
+
+
 def test_the_next_round_takes_the_records_queued_during_this_one() -> None:
     world = World()
     world.append(0, (record("a"),), 1)

@@ -1,4 +1,4 @@
-"""`coordinator compact`: compacts the offsets log with Spark, while it is in use.
+"""`coordinator compact`: compacts the offsets log and the transaction log with Spark, while they are in use.
 
 If a daemon serves the directory, the command asks it for a plan, runs the job, and waits until the daemon has checked
 the result and swapped the segments. Otherwise it does all of this itself, under the directory's lock. `--watch` runs
@@ -27,6 +27,7 @@ from coordinator.cli.screen import need_extra, tell
 from coordinator.cli.serve import read_properties
 from coordinator.config.config import Config
 from coordinator.config.sources import load
+from coordinator.core.topics.names import COMPACTED_TOPICS, OFFSETS_TOPIC
 from coordinator.history.segments import partitions_in
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.worker_dirs import homes
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
     from coordinator.cli.compact.rounds import Asked, Result, Rounds
 
 DESCRIPTION: Final = """\
-Compact the offsets log: keep the newest record of every key, in Kafka's own format and by Kafka's rules. Works with
-and without a daemon that serves the directory. Needs Java and the [spark] extra; --mode single needs only [history]."""
+Compact the offsets log and the transaction log: keep the newest record of every key, in Kafka's own format and by
+Kafka's rules. Works with and without a daemon that serves the directory. Needs Java and the [spark] extra; --mode
+single needs only [history]."""
 
 EPILOG: Final = """\
 examples:
@@ -76,8 +78,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="R",
         help="the share of a partition that must be new, 0 to 1; default: as configured (0.5)",
     )
+    what.add_argument("--topic", choices=COMPACTED_TOPICS, help="only this log; default: both")
     what.add_argument(
-        "--partition", type=int, action="append", metavar="N", help="only this partition of the log; repeatable"
+        "--partition",
+        type=int,
+        action="append",
+        metavar="N",
+        help=f"only this partition of --topic, by default of {OFFSETS_TOPIC}; repeatable",
     )
     what.add_argument("--plan", metavar="ID", help="run the job of this plan only")
     what.add_argument("--dry-run", action="store_true", help="show the partitions that are due, and change nothing")
@@ -120,9 +127,8 @@ def run(arguments: argparse.Namespace) -> int:
                 tell(f"{each.data_dir}:")
             due = dry_run(each)
             compact_screen.show_due(due, as_json=arguments.json)
-            if any(is_due for _, is_due in due.values()) and not keeps_history(
-                RealFileSystem(), each.data_dir, each.config
-            ):
+            loses_history = any(is_due for (topic, _), (_, is_due) in due.items() if topic == OFFSETS_TOPIC)
+            if loses_history and not keeps_history(RealFileSystem(), each.data_dir, each.config):
                 tell(NO_HISTORY)
         return 0
     with _until_terminated() as ended, ExitStack() as stack:
@@ -146,17 +152,19 @@ def _check(arguments: argparse.Namespace, directories: list[Path]) -> None:
     ways = [flag for flag in ("--plan", "--dry-run", "--watch") if _value(arguments, flag) not in (None, False)]
     if len(ways) > 1:
         raise CliError(f"{' and '.join(ways)} do not go together; give one of them")
-    planned = ("--roll", "--min-cleanable-dirty-ratio", "--partition")
+    planned = ("--roll", "--min-cleanable-dirty-ratio", "--topic", "--partition")
     if arguments.plan and (made := [flag for flag in planned if _value(arguments, flag) not in (None, False)]):
         raise CliError(f"--plan does the work of a plan that is made already; leave out {' and '.join(made)}")
     sparks = [flag for flag in ("--master", "--driver-memory", "--conf") if _value(arguments, flag)]
     if arguments.mode == "single" and sparks:
         raise CliError(f"--mode single works without Spark; leave out {' and '.join(sparks)}, or choose another mode")
-    known = {partition for directory in directories for partition in partitions_in(directory)}
+    topic = arguments.topic or OFFSETS_TOPIC
+    known = {partition for directory in directories for partition in partitions_in(directory, topic)}
     unknown = sorted(set(arguments.partition or ()) - known)
     if unknown:
+        log = "the offsets log" if topic == OFFSETS_TOPIC else topic
         raise CliError(
-            f"the offsets log has no partition {', '.join(map(str, unknown))}; there are: "
+            f"{log} has no partition {', '.join(map(str, unknown))}; there are: "
             f"{', '.join(map(str, sorted(known))) or 'none'}"
         )
 
@@ -186,12 +194,19 @@ def asked_of(arguments: argparse.Namespace, directory: Path) -> Asked:
         has_settings=bool(arguments.config or arguments.override or arguments.delete_retention_ms is not None),
         roll=arguments.roll,
         ratio=arguments.min_cleanable_dirty_ratio,
+        topics=_topics(arguments),
         partitions=None if arguments.partition is None else tuple(sorted(set(arguments.partition))),
         mode=arguments.mode,
         master=arguments.master,
         driver_memory=arguments.driver_memory,
         conf=spark_conf(arguments.conf),
     )
+
+
+def _topics(arguments: argparse.Namespace) -> tuple[str, ...]:
+    if arguments.topic is not None:
+        return (arguments.topic,)
+    return COMPACTED_TOPICS if arguments.partition is None else (OFFSETS_TOPIC,)
 
 
 def _show(arguments: argparse.Namespace, results: list[Result]) -> int:
@@ -201,28 +216,32 @@ def _show(arguments: argparse.Namespace, results: list[Result]) -> int:
 
 
 def _named(one: Rounds, results: list[Result], all_rounds: list[Rounds]) -> list[Result]:
-    """Prefix the sentences with the directory if there are several."""
-    if len(all_rounds) == 1:
-        return results
-    return [replace(result, sentence=f"{one.data_dir}: {result.sentence}") for result in results]
+    """Prefix the sentences with the directory if there are several, and with a topic other than the offsets log."""
+    place = f"{one.data_dir}: " if len(all_rounds) > 1 else ""
+    return [
+        replace(result, sentence=f"{place}{f'{result.topic}: ' * (result.topic != OFFSETS_TOPIC)}{result.sentence}")
+        for result in results
+    ]
 
 
 def _watch(arguments: argparse.Namespace, rounds: list[Rounds], ended: threading.Event) -> int:
-    said: dict[Path, str] = {}
+    said: dict[tuple[Path, str], str] = {}  # by directory and topic; an error has no topic
     while not ended.is_set():
         failed = False
         for each in rounds:
             where = each.data_dir
             try:
                 for result in _named(each, each.once(), rounds):
-                    if result.plan is not None or result.sentence != said.get(where):  # "nothing to do" is printed once
+                    key = where, result.topic
+                    if result.plan is not None or result.sentence != said.get(key):  # "nothing to do" is printed once
                         _show(arguments, [result])
-                    said[where] = "" if result.plan is not None else result.sentence
+                    said[key] = "" if result.plan is not None else result.sentence
+                said.pop((where, ""), None)
             except CliError as error:
                 failed = True
-                if str(error) != said.get(where):
+                if str(error) != said.get((where, "")):
                     tell(f"coordinator: {error}")
-                said[where] = str(error)
+                said[where, ""] = str(error)
                 if each.is_broken:
                     raise
         _wait(rounds, min(PAUSE_S, arguments.watch) if failed else arguments.watch)

@@ -14,25 +14,31 @@ from coordinator.cli.compact.rounds import Asked, options_of
 from coordinator.compaction.daemon.dirtiness import lags_of
 from coordinator.compaction.eligibility import Cleanable, ClosedSegment, Lags, LogFacts
 from coordinator.compaction.planning import survey
+from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.history.segments import partitions_in, segment_bases
 from coordinator.processes.wall_clock import wall_ms
-from coordinator.storage.file_names import offsets_log_dir
+from coordinator.storage.file_names import log_dir
 from coordinator.storage.history_marks import mark_of
 from coordinator.storage.log.fs import FileSystem, RealFileSystem
 from coordinator.storage.log.index import IndexDamagedError
 from coordinator.storage.log.segment import Segment, segment_path
 
 
-def dry_run(asked: Asked) -> dict[int, tuple[Cleanable, bool]]:
-    """Return for each partition what can be cleaned, and whether it is due."""
+def dry_run(asked: Asked) -> dict[tuple[str, int], tuple[Cleanable, bool]]:
+    """Return, by topic and partition, what can be cleaned, and whether it is due."""
     fs = RealFileSystem()
+    found: dict[tuple[str, int], tuple[Cleanable, bool]] = {}
     with sentences():
         lags, history_dir = _settings(fs, asked)
-        views = [_view(fs, asked, partition) for partition in asked.chosen(partitions_in(asked.data_dir))]
-        marks = {} if history_dir is None else {view.partition: mark_of(history_dir, view.partition) for view in views}
-        options = options_of(asked, marks, lags)
-        found = survey(fs, asked.data_dir, views, now_ms=wall_ms(), options=options)
-    return {partition: (each, each.is_due(lags)) for partition, each in sorted(found.items())}
+        for each in asked.each_topic():
+            views = [_view(fs, each, number) for number in each.chosen(partitions_in(each.data_dir, each.topic))]
+            marks = {}
+            if history_dir is not None and each.topic == OFFSETS_TOPIC:
+                marks = {view.partition: mark_of(history_dir, view.partition) for view in views}
+            options = options_of(each, marks, lags)
+            surveyed = survey(fs, each.data_dir, views, now_ms=wall_ms(), options=options)
+            found |= {(each.topic, number): (work, work.is_due(lags)) for number, work in sorted(surveyed.items())}
+    return found
 
 
 def _settings(fs: FileSystem, asked: Asked) -> tuple[Lags, Path | None]:
@@ -50,7 +56,7 @@ def _settings(fs: FileSystem, asked: Asked) -> tuple[Lags, Path | None]:
 
 
 def _view(fs: FileSystem, asked: Asked, partition: int) -> LogFacts:
-    directory = offsets_log_dir(asked.data_dir, partition)
+    directory = log_dir(asked.data_dir, asked.topic, partition)
     bases = segment_bases(directory) or [0]
     closed = [_closed(fs, segment_path(directory, base), after, asked) for base, after in pairwise(bases)]
     return LogFacts(partition, tuple(closed), bases[-1])

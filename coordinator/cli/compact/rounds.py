@@ -1,4 +1,4 @@
-"""A round of compaction, with a daemon or in its place, and the Spark session that rounds share.
+"""A round of compaction of one log, with a daemon or in its place, and the Spark session that rounds share.
 
 The directory's lock tells whether a daemon serves it. With a daemon, a round asks for a plan, runs its job, and waits
 for the daemon's outcome. Without one, it holds the lock, makes the plan, runs the job and swaps the segments itself. A
@@ -41,11 +41,13 @@ from coordinator.compaction.request import (
     wait_for_answer,
 )
 from coordinator.config.config import Config
+from coordinator.core.topics.names import COMPACTED_TOPICS, OFFSETS_TOPIC
 from coordinator.history.segments import partitions_in
 from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.history_marks import mark_of
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.log.log import LogConfig
+from coordinator.storage.offsets_log import CoordinatorTopic
 from coordinator.storage.snapshot.file import evidence
 
 if TYPE_CHECKING:
@@ -71,11 +73,18 @@ class Asked:
     has_settings: bool = False  # some were given that conflict with a daemon's own
     roll: bool = False
     ratio: float | None = None
+    topics: tuple[str, ...] = COMPACTED_TOPICS  # of the logs to compact
+    topic: str = OFFSETS_TOPIC  # of a round; its log is one of those
     partitions: tuple[int, ...] | None = None
     mode: str = "auto"
     master: str | None = None
     driver_memory: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
+
+    def each_topic(self) -> list[Asked]:
+        """Return the options for each log that the directory holds, the offsets log first."""
+        found = [topic for topic in self.topics if partitions_in(self.data_dir, topic)]
+        return [replace(self, topic=topic) for topic in found or self.topics[:1]]
 
     def chosen(self, partitions: Iterable[int]) -> list[int]:
         """Return the partitions to compact among the existing ones, ascending."""
@@ -91,6 +100,7 @@ class Result:
     report: Report | None = None
     is_done: bool = True
     seconds: dict[str, float] = field(default_factory=dict)  # by stage, in order
+    topic: str = OFFSETS_TOPIC
 
     @property
     def failed(self) -> list[int]:
@@ -136,24 +146,27 @@ class Rounds:
     def once(self) -> list[Result]:
         """Compact everything that is due now, in as many plans as needed. CliError: the user has to act first."""
         with self._only_one():
-            asked = self._asked
-            results = self._round(asked)
-            while (plan := results[-1].plan) and plan.left_bytes and (results[-1].is_done or results[-1].failed):
-                self._screen.say(f"{results[-1].sentence}; {plan.left_bytes} bytes are left for the next plan")
-                failed = {each for result in results for each in result.failed}
-                left = set(asked.chosen(partitions_in(asked.data_dir))) - failed
-                more = self._round(replace(asked, roll=False, partitions=tuple(sorted(left))))
-                if more[-1].plan is None:
-                    break
-                results += more
-            return results
+            return [result for asked in self._asked.each_topic() for result in self._all_of(asked)]
+
+    def _all_of(self, asked: Asked) -> list[Result]:
+        """Compact everything that is due of one log."""
+        results = self._round(asked)
+        while (plan := results[-1].plan) and plan.left_bytes and (results[-1].is_done or results[-1].failed):
+            self._screen.say(f"{results[-1].sentence}; {plan.left_bytes} bytes are left for the next plan")
+            failed = {each for result in results for each in result.failed}
+            left = set(asked.chosen(partitions_in(asked.data_dir, asked.topic))) - failed
+            more = self._round(replace(asked, roll=False, partitions=tuple(sorted(left))))
+            if more[-1].plan is None:
+                break
+            results += more
+        return results
 
     def _round(self, asked: Asked) -> list[Result]:
         if not self._is_served():
             return [self._offline(asked)]
         facts = daemon_of(asked.data_dir, has_settings=asked.has_settings)
         results = self._with_daemon(facts, asked)
-        if facts.history_enable and asked.roll:
+        if facts.history_enable and asked.roll and asked.topic == OFFSETS_TOPIC:
             # The rolled segments could not be extracted before, and only extracted ones are planned.
             more = self._with_daemon(facts, replace(asked, roll=False))
             results = [*results, *more] if any(each.plan for each in more) else results
@@ -188,14 +201,16 @@ class Rounds:
 
     def _with_daemon(self, facts: DaemonFacts, asked: Asked) -> list[Result]:
         seconds: dict[str, float] = {}
-        if facts.history_enable:
+        if facts.history_enable and asked.topic == OFFSETS_TOPIC:
             self._extract(Path(facts.history_dir) if facts.history_dir else None, seconds)
         with sentences(), _timed(seconds, "plan"):
             self._screen.stage("plan", 0)
-            request = Request.new(roll=asked.roll, min_cleanable_ratio=asked.ratio, partitions=asked.partitions)
+            request = Request.new(
+                roll=asked.roll, min_cleanable_ratio=asked.ratio, partitions=asked.partitions, topic=asked.topic
+            )
             answer = wait_for_answer(asked.data_dir, request, on_news=self._screen.say)
         if not answer.plan_ids:
-            return [Result(answer.reason, seconds=seconds)]
+            return [Result(answer.reason, seconds=seconds, topic=asked.topic)]
         with sentences():
             return [self._job_for_daemon(JobDir.of(asked.data_dir, each), seconds) for each in answer.plan_ids]
 
@@ -212,7 +227,7 @@ class Rounds:
                     if not self._is_served():
                         raise CliError(f"the daemon that made the plan {plan.id} has gone; run this again", 1)
                 time.sleep(POLL_S)
-        return Result(outcome.sentence, plan, report, outcome.is_done, seconds)
+        return Result(outcome.sentence, plan, report, outcome.is_done, seconds, plan.topic)
 
     # -- without -------------------------------------------------------------------------------------------------
 
@@ -225,12 +240,18 @@ class Rounds:
             lock = lock_of(self._fs, asked.data_dir)
         except BlockingIOError:
             raise CliError(f"a daemon has just been started on {asked.data_dir}; run this again") from None
-        log_config = LogConfig(config.offsets_topic_segment_bytes, config.log_roll_ms, config.log_index_interval_bytes)
+        log_config = LogConfig(
+            CoordinatorTopic.named(asked.topic, config).segment_bytes,
+            config.log_roll_ms,
+            config.log_index_interval_bytes,
+        )
         try:
             with sentences():
                 self._screen.stage("open", 0)
                 with _timed(seconds, "open"):
-                    offline = Offline.open(self._fs, asked.data_dir, log_config, now_ms=wall_ms(), evidence=evidence)
+                    offline = Offline.open(
+                        self._fs, asked.data_dir, log_config, now_ms=wall_ms(), evidence=evidence, topic=asked.topic
+                    )
                 for message in offline.messages:
                     self._screen.say(message)
                 try:
@@ -249,7 +270,7 @@ class Rounds:
                 if offline.logs[partition].segments[-1].size_bytes:
                     offline.logs[partition].roll()
         not_beyond = {}
-        if config.history_enable:
+        if config.history_enable and asked.topic == OFFSETS_TOPIC:
             self._extract(Path(config.history_path), seconds)
             not_beyond = {partition: mark_of(Path(config.history_path), partition) for partition in offline.logs}
         self._screen.stage("plan", 0)
@@ -257,13 +278,14 @@ class Rounds:
             options = options_of(asked, not_beyond, lags_of(config, asked.ratio))
             planned = offline.plan(options, now_ms=wall_ms(), partitions=asked.partitions)
         if planned.plan is None:
-            return Result(planned.sentence(), seconds=seconds)
+            return Result(planned.sentence(), seconds=seconds, topic=asked.topic)
         plan, report = self._run(JobDir.of(asked.data_dir, planned.plan.id), seconds)
         self._screen.stage("hand-over", 0)
         with _timed(seconds, "hand-over"):
             check_all = None if self._spark is None else partial(self._check, asked.data_dir)
             sentence = offline.swap(plan.id, now_ms=wall_ms(), check_all=check_all)
-        return Result(sentence, plan, report, not all(each.error for each in report.manifest.partitions), seconds)
+        is_done = not all(each.error for each in report.manifest.partitions)
+        return Result(sentence, plan, report, is_done, seconds, plan.topic)
 
     # -- the job -------------------------------------------------------------------------------------------------
 
@@ -271,7 +293,8 @@ class Rounds:
         from coordinator.compaction.spark_compact import JobError, Mode, run_job
 
         plan = jobs.read_plan(self._fs, job)
-        if not self._told_no_history and not keeps_history(self._fs, self._asked.data_dir, self._asked.config):
+        loses_history = plan.topic == OFFSETS_TOPIC and not self._told_no_history
+        if loses_history and not keeps_history(self._fs, self._asked.data_dir, self._asked.config):
             self._told_no_history = True
             self._screen.say(NO_HISTORY)
         mode = Mode(self._asked.mode)
@@ -393,10 +416,11 @@ def options_of(asked: Asked, not_beyond: Mapping[int, int], lags: Lags) -> PlanO
     return PlanOptions(
         lags=lags,
         delete_retention_ms=config.log_cleaner_delete_retention_ms,
-        segment_bytes=config.offsets_topic_segment_bytes,
+        segment_bytes=CoordinatorTopic.named(asked.topic, config).segment_bytes,
         expiration_ms=config.compaction_plan_expiration_ms,
         max_dirty_bytes=config.compaction_plan_max_bytes,
         not_beyond=not_beyond,
+        topic=asked.topic,
     )
 
 

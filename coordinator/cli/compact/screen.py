@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from coordinator.cli.screen import tell
 from coordinator.cli.table import Row, Value, table
 from coordinator.compaction.plan import CompactionStats, PartitionResult
+from coordinator.core.topics.names import OFFSETS_TOPIC, partition_directory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -209,9 +210,16 @@ def facts_of(result: Result) -> dict[str, Any]:
     """Return all facts of a round, for programs."""
     report = result.report
     if result.plan is None or report is None:
-        return {"plan": None, "done": result.is_done, "sentence": result.sentence, "seconds": result.seconds}
+        return {
+            "plan": None,
+            "topic": result.topic,
+            "done": result.is_done,
+            "sentence": result.sentence,
+            "seconds": result.seconds,
+        }
     return {
         "plan": result.plan.id,
+        "topic": result.topic,
         "done": result.is_done,
         "sentence": result.sentence,
         "mode": report.manifest.mode,
@@ -233,11 +241,16 @@ def facts_of(result: Result) -> dict[str, Any]:
     }
 
 
-def show_due(found: dict[int, tuple[Cleanable, bool]], *, as_json: bool) -> int:
-    """Print the partitions that a round could clean, and whether they are due."""
+def show_due(found: dict[tuple[str, int], tuple[Cleanable, bool]], *, as_json: bool) -> int:
+    """Print the partitions that a round could clean, and whether they are due.
+
+    If there are others than those of the offsets log, the table has their topics.
+    """
+    has_others = any(topic != OFFSETS_TOPIC for topic, _ in found)
     if as_json:
         facts = [
             {
+                "topic": topic,
                 "partition": partition,
                 "clean_bytes": each.clean_bytes,
                 "dirty_bytes": each.dirty_bytes,
@@ -245,19 +258,19 @@ def show_due(found: dict[int, tuple[Cleanable, bool]], *, as_json: bool) -> int:
                 "clean_up_to": each.clean_up_to,
                 "is_due": is_due,
             }
-            for partition, (each, is_due) in found.items()
+            for (topic, partition), (each, is_due) in found.items()
         ]
         print(json.dumps(facts, indent=2))
         return 0
     rows: list[Row] = [
         {
-            "PARTITION": partition,
+            "PARTITION": partition_directory(topic, partition) if has_others else partition,
             "CLEAN": f"{each.clean_bytes / 1e6:.1f} MB",
             "DIRTY": f"{each.dirty_bytes / 1e6:.1f} MB",
             "RATIO": f"{each.ratio:.2f}",
             "DUE": "yes" if is_due else "no",
         }
-        for partition, (each, is_due) in found.items()
+        for (topic, partition), (each, is_due) in found.items()
     ]
     if rows:
         print(table(rows, right=("CLEAN", "DIRTY", "RATIO")))

@@ -1,23 +1,24 @@
 """`coordinator log dump FILE|DIR ...`: the batches and records of a log, of this coordinator or of a Kafka.
 
-Reads the files only, even while a daemon writes them. Records of `__consumer_offsets` are decoded, in every version of
-keys and values; records of other topics are shown as text. A batch with a wrong checksum is reported, and the dump goes
-on after it if its length is plausible. A DIR is a partition's directory, or a data directory, whose offsets partitions
-are shown.
+Reads the files only, even while a daemon writes them. Records of `__consumer_offsets` and `__transaction_state` are
+decoded, in every version of keys and values; records of other topics are shown as text. A batch with a wrong checksum
+is reported, and the dump goes on after it if its length is plausible. A DIR is a partition's directory, or a data
+directory, whose partitions of these two topics are shown.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from coordinator.cli.errors import CliError
 from coordinator.cli.log.consumer_records import KINDS, consumer_facts, consumer_line, is_consumer_record
-from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.cli.log.transaction_records import TRANSACTION, transaction_facts, transaction_line
+from coordinator.core.topics.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from protocol.compression import Codec
 from protocol.errors import CorruptBatchError, DecodeError
 from protocol.offsets_records import (
@@ -34,12 +35,15 @@ DESCRIPTION: Final = "Print the records of a log, of this coordinator or of a Ka
 
 EPILOG: Final = """\
 examples:
-  coordinator log dump data                                     every partition of the offsets log
+  coordinator log dump data                                     the offsets log and the transaction log
   coordinator log dump data/__consumer_offsets-3 --group orders
+  coordinator log dump data/__transaction_state-0
   coordinator log dump /var/lib/kafka/__consumer_offsets-0/00000000000000000000.log --json"""
 
 SEGMENTS: Final = "*.log"
 CONSUMER_KINDS: Final = frozenset(KINDS.values())
+Decode: TypeAlias = Callable[[bytes, bytes | None], dict[str, Any]]
+"""Returns the facts of a record with this key and value. DecodeError: they cannot be decoded."""
 KERNEL_FROM_BYTES: Final = 2_000_000  # for smaller files, importing the kernel takes longer than the plain reader
 
 
@@ -78,7 +82,10 @@ def segments(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     found = sorted(path.glob(SEGMENTS)) or [
-        segment for partition in sorted(path.glob(f"{OFFSETS_TOPIC}-*"), key=_number) for segment in _sorted(partition)
+        segment
+        for topic in DECODERS
+        for partition in sorted(path.glob(f"{topic}-*"), key=_number)
+        for segment in _sorted(partition)
     ]
     if not found:
         raise CliError(f"{path} holds no segments; give a .log file, a partition's directory or a data directory")
@@ -100,11 +107,12 @@ def dumped(segment: Path, *, group: str | None = None, as_json: bool = False) ->
         data = segment.read_bytes()
     except OSError as error:
         raise CliError(f"{segment} cannot be read: {error.strerror}") from None
-    decode = segment.resolve().parent.name.startswith(f"{OFFSETS_TOPIC}-")
-    found = _of_group(data, group, segment) if decode and group is not None else None
+    directory = segment.resolve().parent.name
+    decode = next((each for topic, each in DECODERS.items() if directory.startswith(f"{topic}-")), None)
+    found = _of_group(data, group, segment) if decode is offset_facts and group is not None else None
     if found is not None:
         for header, record in found:
-            facts = facts_of(record, header, decode=True)
+            facts = facts_of(record, header, decode=decode)
             if facts.get("group") == group:
                 yield _record(facts, as_json=as_json), True
         return
@@ -176,14 +184,14 @@ def batch_line(position: int, header: BatchHeader, problem: str) -> str:
     return ", ".join(words)
 
 
-def facts_of(record: Record, header: BatchHeader, *, decode: bool) -> dict[str, Any]:
-    """Return the content of a record as plain data."""
+def facts_of(record: Record, header: BatchHeader, *, decode: Decode | None) -> dict[str, Any]:
+    """Return the content of a record as plain data; without `decode` key and value as text."""
     facts: dict[str, Any] = {"log_offset": record.offset, "timestamp": _time(record.timestamp_ms)}
     if header.is_control:
         return {**facts, "kind": "marker", "marker": _marker(record)}
-    if decode and record.key is not None:
+    if decode is not None and record.key is not None:
         try:
-            return {**facts, **_decoded(record.key, record.value)}
+            return {**facts, **decode(record.key, record.value)}
         except DecodeError as error:
             facts["undecodable"] = str(error)
     return {**facts, "kind": "record", "key": _text(record.key), "value": _text(record.value)}
@@ -196,7 +204,8 @@ def _marker(record: Record) -> str:
         return ControlType.UNKNOWN.name.lower()
 
 
-def _decoded(key_bytes: bytes, value: bytes | None) -> dict[str, Any]:
+def offset_facts(key_bytes: bytes, value: bytes | None) -> dict[str, Any]:
+    """Return the content of a record of the offsets log. Raises DecodeError."""
     if is_consumer_record(key_bytes):
         return consumer_facts(key_bytes, value)
     key = decode_key(key_bytes)
@@ -214,6 +223,9 @@ def _decoded(key_bytes: bytes, value: bytes | None) -> dict[str, Any]:
         facts = {"kind": "group", "group": key.group}
         return {**facts, "tombstone": True} if value is None else {**facts, **_group(decode_group_value(value))}
     return {"kind": f"record of type {key.version}", "key": _text(key.raw), "value": _text(value)}
+
+
+DECODERS: Final[Mapping[str, Decode]] = {OFFSETS_TOPIC: offset_facts, TRANSACTIONS_TOPIC: transaction_facts}
 
 
 def _group(value: GroupValue) -> dict[str, Any]:
@@ -263,6 +275,8 @@ def record_line(facts: dict[str, Any]) -> str:
         return f"{where} {facts['marker']}"
     if facts["kind"] in CONSUMER_KINDS:
         return f"{facts['log_offset']}: {consumer_line(facts)}"
+    if facts["kind"] == TRANSACTION:
+        return f"{facts['log_offset']}: {transaction_line(facts)}"
     return f"{where}: {facts['key']!r} = {facts['value']!r}"
 
 

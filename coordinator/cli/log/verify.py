@@ -120,6 +120,8 @@ def lines_of(report: PartitionReport) -> list[str]:
         figures += [f"{report.groups} groups", f"{report.offsets} offsets"]
         if report.quarantined:
             figures.append(f"{report.quarantined} groups quarantined")
+    if report.transactional_ids is not None:
+        figures.append(f"{report.transactional_ids} transactional ids")
     verdict = "good" if not report.findings else f"{len(report.findings) + report.more} findings"
     extent = f"offsets {report.start_offset} to {report.end_offset}"
     lines = [f"{report.directory}: {verdict}; {', '.join(figures)}; {extent}"]
@@ -135,7 +137,7 @@ def _as_json(report: PartitionReport) -> str:
         "path": str(report.directory),
         **{
             name: getattr(report, name)
-            for name in ("segments", "batches", "records", "groups", "offsets", "quarantined")
+            for name in ("segments", "batches", "records", "groups", "offsets", "quarantined", "transactional_ids")
         },
         **{
             name: getattr(report, name)

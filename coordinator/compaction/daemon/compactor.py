@@ -2,8 +2,8 @@
 
 About once a second a thread scans DATA_DIR/compaction, and `_act` decides on the loop's thread. One piece of work runs
 at a time, each a task that mostly waits for a thread: making a plan, swapping its result in, refusing jobs without a
-plan of this daemon. A job that was started here runs beside them. One plan is open at a time; a request that comes
-meanwhile is answered with its id, and a plan without a result expires.
+plan of this daemon. A job that was started here runs beside them. One plan is open at a time, for the offsets log or
+for the transaction log; a request that comes meanwhile is answered with its id, and a plan without a result expires.
 
 When the process stops, children are ended, a swap that has begun is finished, and all else is left to be repeated.
 """
@@ -16,6 +16,7 @@ import shlex
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -28,16 +29,19 @@ from coordinator.compaction.daemon.job_scanner import JobScanner, JobSeen, Seen
 from coordinator.compaction.daemon.plans import OpenPlan
 from coordinator.compaction.daemon.segment_swapper import SegmentSwapper
 from coordinator.compaction.daemon.workers import CHILD, Workers
-from coordinator.compaction.eligibility import facts_of
+from coordinator.compaction.eligibility import LogName, facts_of
 from coordinator.compaction.planning import PlanOptions
 from coordinator.compaction.request import Answer, DaemonFacts, Request, announce, answer, compaction_dir
+from coordinator.core.topics.names import COMPACTED_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.processes.child_process import ChildError
 from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.cleaner_checkpoint import read_checkpoint
 from coordinator.storage.file_names import REQUEST_NAME
 from coordinator.storage.log.swap import AtStep, no_step
+from coordinator.storage.offsets_log import CoordinatorTopic
 
 if TYPE_CHECKING:
+    from coordinator.compaction.swap_protocol import OnWriter
     from coordinator.config.config import Config
     from coordinator.core.committed_rows import Row
     from coordinator.storage.log.fs import FileSystem
@@ -58,7 +62,8 @@ T = TypeVar("T")
 class Compactor:
     """The compaction of one node. Methods run on the loop's thread, except those called `_in_thread_*`.
 
-    `committed_rows` gives rows from memory, see `coordinator.core.committed_rows`. `at_step` and `child` are for tests.
+    `committed_rows` gives rows from memory, see `coordinator.core.committed_rows`. `transactions_log` returns None
+    until that log is open. `at_step` and `child` are for tests.
     """
 
     def __init__(
@@ -71,6 +76,7 @@ class Compactor:
         committed_rows: Callable[[int, int], Iterator[list[Row]] | None],
         *,
         epoch: str,
+        transactions_log: Callable[[], OffsetsLog | None] = lambda: None,
         at_step: AtStep = no_step,
         child: Sequence[str] = CHILD,
     ) -> None:
@@ -82,13 +88,14 @@ class Compactor:
         self._config = config
         self._fs = fs
         self._offsets_log = offsets_log
+        self._transactions_log = transactions_log
         self._timeout_s = max(config.compaction_plan_expiration_ms / 1000, SHORTEST_TIMEOUT_S)
         self._workers = Workers(loop, offsets_log, committed_rows, child=child)
         self._swapper = SegmentSwapper(
             loop,
             data_dir,
             fs,
-            offsets_log,
+            self._open_logs,
             self._workers,
             self.counters,
             epoch=epoch,
@@ -113,6 +120,19 @@ class Compactor:
         self._no_plan = ""  # why nothing was planned the last time
         self._is_closing = False
         self._is_loaded = False
+
+    def _open_logs(self) -> dict[str, OffsetsLog]:
+        """Return the logs of the coordinators by topic, the offsets log first."""
+        found = {OFFSETS_TOPIC: self._offsets_log}
+        if (transactions_log := self._transactions_log()) is not None:
+            found[TRANSACTIONS_TOPIC] = transactions_log
+        return found
+
+    def logs(self) -> dict[LogName, Log]:
+        """Return the log of each partition. Any thread may call it."""
+        return {
+            (topic, number): log for topic, found in self._open_logs().items() for number, log in found.logs.items()
+        }
 
     # -- start and end -------------------------------------------------------------------------------------------
 
@@ -156,12 +176,19 @@ class Compactor:
 
         while not await self._guarded(self._workers.run(announced)):  # noqa: ASYNC110 - only a full disk is waited for
             await asyncio.sleep(SCAN_S)
-        self.counters.marks = await self._guarded(self._workers.run(read_checkpoint, self._fs, self._data_dir)) or {}
+        self.counters.marks = await self._guarded(self._workers.run(self._in_thread_marks)) or {}
         while True:
             seen = await self._guarded(self._workers.run(self._scanner.scan))
             if seen is not None:
                 self._act(seen)
             await asyncio.sleep(SCAN_S)
+
+    def _in_thread_marks(self) -> dict[LogName, int]:
+        return {
+            (topic, partition): offset
+            for topic in COMPACTED_TOPICS
+            for partition, offset in read_checkpoint(self._fs, self._data_dir, topic).items()
+        }
 
     async def _guarded(self, outcome: Awaitable[T]) -> T | None:
         """Log an error once and return None: neither a failing disk nor a defect may end the scanning."""
@@ -223,22 +250,21 @@ class Compactor:
             self._tell(request, () if opened.trouble else (opened.id,), reason)
         else:
             self._serving = request
-            self._begin("making a plan", self._plan_for(request))
+            self._begin("making a plan", self._plan_for(request, request.topic))
 
     def _check_dirtiness(self, now_ms: int) -> None:
-        """Start a job or a plan at the end of the interval, if a partition is dirty enough."""
+        """Start a job, or a plan for one of the logs, at the end of the interval, if a partition is dirty enough."""
         self.counters.last_look_ms = now_ms
         if self._open is not None or self._job is not None:
             return
-        found = dirtiness(
-            scheduled(self._offsets_log.logs, self.counters, now_ms), self.counters.marks, self.lags, now_ms
-        )
-        if not any(each.is_due(self.lags) for each in found.values()):
+        found = dirtiness(scheduled(self.logs(), self.counters, now_ms), self.counters.marks, self.lags, now_ms)
+        due = [topic for (topic, _), each in found.items() if each.is_due(self.lags)]
+        if not due:
             return
         if self._config.compaction_start_job:
             self._job = self._loop.create_task(self._run_job())
         else:
-            self._begin("making a plan", self._plan_for(None))
+            self._begin("making a plan", self._plan_for(None, due[0]))
 
     def _begin(self, doing: str, work: Awaitable[None]) -> None:
         self._doing = doing
@@ -273,12 +299,12 @@ class Compactor:
 
     # -- planning ------------------------------------------------------------------------------------------------
 
-    async def _plan_for(self, request: Request | None) -> None:
+    async def _plan_for(self, request: Request | None, topic: str) -> None:
         """Make a plan, for a request or, without one, for a command that watches the jobs."""
         now_ms = wall_ms()
         self.counters.last_look_ms = now_ms
         try:
-            order = await self._planning_order(request, now_ms)
+            order = await self._planning_order(request, topic, now_ms)
             made = await self._workers.order("plan", order, "the planner", timeout_s=self._timeout_s)
         except (ChildError, OSError) as error:
             made = {"plan_id": "", "sentence": f"no plan could be made: {error}"}
@@ -287,49 +313,55 @@ class Compactor:
         if plan_id:
             self.counters.plans += 1
             self.counters.last_plan_ms = now_ms
-            self._open = OpenPlan(plan_id, now_ms, made["expires_ms"], tuple(made["partitions"]), made["left_bytes"])
-            LOG.info("compaction plan=%s partitions=%s: %s", plan_id, made["partitions"], sentence)
+            partitions = tuple(made["partitions"])
+            self._open = OpenPlan(plan_id, now_ms, made["expires_ms"], partitions, topic, made["left_bytes"])
+            LOG.info("compaction plan=%s topic=%s partitions=%s: %s", plan_id, topic, made["partitions"], sentence)
         elif not self._is_closing and (request is not None or sentence != self._no_plan):
             self._no_plan = sentence
             LOG.info("compaction no plan: %s", sentence)
         if request is not None:
             self._tell(request, (plan_id,) if plan_id else (), sentence)
 
-    async def _planning_order(self, request: Request | None, now_ms: int) -> dict[str, Any]:
+    async def _planning_order(self, request: Request | None, topic: str, now_ms: int) -> dict[str, Any]:
         config = self._config
-        logs: Mapping[int, Log] = self._offsets_log.logs
+        named: Mapping[LogName, Log] = self.logs()
         if request is None:
-            logs = scheduled(logs, self.counters, now_ms)
-        # A partition that is not loaded has no memory to compare a result with.
-        logs = {partition: log for partition, log in logs.items() if self._committed_rows(partition, 0) is not None}
+            named = scheduled(named, self.counters, now_ms)
+        logs = {partition: log for (each, partition), log in named.items() if each == topic}
+        if topic == OFFSETS_TOPIC:
+            # A partition that is not loaded has no memory to compare a result with.
+            logs = {partition: log for partition, log in logs.items() if self._committed_rows(partition, 0) is not None}
         if request is not None and request.partitions is not None:
             logs = {partition: log for partition, log in logs.items() if partition in request.partitions}
-        await self._workers.run(swap_protocol.settle, logs, self._workers.in_thread_on_writer)
-        if request is not None and request.roll:
-            await self._workers.run(self._in_thread_roll, logs)
+        if logs:
+            on_writer = partial(self._workers.in_thread_on_writer, self._open_logs()[topic])
+            await self._workers.run(swap_protocol.settle, logs, on_writer)
+            if request is not None and request.roll:
+                await self._workers.run(self._in_thread_roll, topic, logs, on_writer)
         options = PlanOptions(
             lags=lags_of(config, request.min_cleanable_ratio if request is not None else None),
             delete_retention_ms=config.log_cleaner_delete_retention_ms,
-            segment_bytes=config.offsets_topic_segment_bytes,
+            segment_bytes=CoordinatorTopic.named(topic, config).segment_bytes,
             expiration_ms=config.compaction_plan_expiration_ms,
             max_dirty_bytes=config.compaction_plan_max_bytes,
+            topic=topic,
         )
         return {
             "data_dir": str(self._data_dir),
             "epoch": self.epoch,
             "now_ms": now_ms,
-            "history_dir": config.history_path if config.history_enable else "",
+            "history_dir": config.history_path if config.history_enable and topic == OFFSETS_TOPIC else "",
             "logs": msgspec.json.encode([facts_of(partition, log) for partition, log in logs.items()]),
             "options": msgspec.json.encode(options),
         }
 
-    def _in_thread_roll(self, logs: Mapping[int, Log]) -> None:
+    def _in_thread_roll(self, topic: str, logs: Mapping[int, Log], on_writer: OnWriter) -> None:
         for partition, log in logs.items():
             if log.segments[-1].size_bytes:
                 try:
-                    self._workers.in_thread_on_writer(log.roll)
+                    on_writer(log.roll)
                 except OSError as error:
-                    LOG.warning("compaction: partition %d was not rolled: %s", partition, error)
+                    LOG.warning("compaction: %s-%d was not rolled: %s", topic, partition, error)
 
     # -- results -------------------------------------------------------------------------------------------------
 
@@ -337,8 +369,10 @@ class Compactor:
         swaps = self.counters.swaps
         if await self._swapper.swap(opened):
             self._open = None
-            if opened.left_bytes and self.counters.swaps > swaps:
-                self._next_schedule_ms = 0  # the segments beyond the limit of this plan are due now
+            if self.counters.swaps > swaps and (opened.left_bytes or len(self._open_logs()) > 1):
+                self._next_schedule_ms = (
+                    0  # the segments beyond the limit of this plan are due now; the other log may be
+                )
 
     async def _give_up(self, opened: OpenPlan) -> None:
         trouble = f": {opened.trouble}" if opened.trouble else ""

@@ -6,6 +6,10 @@ Only the event loop writes them. Readers in other threads see whole numbers, pos
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coordinator.compaction.eligibility import LogName
 
 
 @dataclass(slots=True)
@@ -30,6 +34,6 @@ class CompactionCounters:
     longest_stall_s: float = 0.0
     last_writer_s: float = 0.0  # how long the last plan's longest swap occupied the writer thread
     longest_writer_s: float = 0.0
-    marks: dict[int, int] = field(default_factory=dict)  # by partition: the offset where the last compaction ended
-    uncleanable: dict[int, str] = field(default_factory=dict)  # partitions whose last attempt failed, and why
+    marks: dict[LogName, int] = field(default_factory=dict)  # the offset where the last compaction of a log ended
+    uncleanable: dict[LogName, str] = field(default_factory=dict)  # logs whose last attempt failed, and why
     last_failed_ms: int = 0  # when the last of them failed

@@ -1,4 +1,4 @@
-"""Dirtiness of each partition of the offsets log, from facts in memory, for the schedule and for every scrape.
+"""Dirtiness of each log, from facts in memory, for the schedule and for every scrape.
 
 Closed segments do not change, and a log's tuple of segments is replaced as a whole, so any thread may ask.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from coordinator.compaction.eligibility import Cleanable, Lags, cleanable, facts_of
+from coordinator.compaction.eligibility import Cleanable, Lags, LogName, cleanable, facts_of
 
 if TYPE_CHECKING:
     from coordinator.compaction.daemon.counters import CompactionCounters
@@ -28,24 +28,26 @@ def lags_of(config: Config, min_cleanable_ratio: float | None = None) -> Lags:
     )
 
 
-def scheduled(logs: Mapping[int, Log], counters: CompactionCounters, now_ms: int) -> Mapping[int, Log]:
+def scheduled(logs: Mapping[LogName, Log], counters: CompactionCounters, now_ms: int) -> Mapping[LogName, Log]:
     """Return all logs but those whose last compaction failed: most would fail again, and a job is expensive.
 
     Kafka skips such partitions until it is restarted; here they are skipped for an hour, or until a request.
     """
     failed = counters.uncleanable if now_ms < counters.last_failed_ms + SKIPPED_MS else ()
-    return {partition: log for partition, log in logs.items() if partition not in failed}
+    return {name: log for name, log in logs.items() if name not in failed}
 
 
-def dirtiness(logs: Mapping[int, Log], marks: Mapping[int, int], lags: Lags, now_ms: int) -> dict[int, Cleanable]:
-    """Return, by partition, what could be compacted now. `marks` are the offsets where the last compactions ended."""
+def dirtiness(
+    logs: Mapping[LogName, Log], marks: Mapping[LogName, int], lags: Lags, now_ms: int
+) -> dict[LogName, Cleanable]:
+    """Return, by log, what could be compacted now. `marks` are the offsets where the last compactions ended."""
     found = {}
-    for partition, log in logs.items():
-        facts = facts_of(partition, log)
-        found[partition] = cleanable(
+    for name, log in logs.items():
+        facts = facts_of(name[1], log)
+        found[name] = cleanable(
             facts.closed,
             active_base_offset=facts.active_base_offset,
-            checkpoint=marks.get(partition),
+            checkpoint=marks.get(name),
             lags=lags,
             now_ms=now_ms,
         )

@@ -14,7 +14,7 @@ from coordinator.metrics.health import Sample
 
 if TYPE_CHECKING:
     from coordinator.compaction.daemon.counters import CompactionCounters
-    from coordinator.compaction.eligibility import Lags
+    from coordinator.compaction.eligibility import Lags, LogName
     from coordinator.storage.log.log import Log
 
 MANAGER: Final = "kafka_log_cleaner_manager_"
@@ -46,10 +46,10 @@ _GAUGES: Final = (
 )
 
 
-def samples(logs: Mapping[int, Log], counters: CompactionCounters, lags: Lags, now_ms: int) -> Iterator[Sample]:
+def samples(logs: Mapping[LogName, Log], counters: CompactionCounters, lags: Lags, now_ms: int) -> Iterator[Sample]:
     """Yield all samples of compaction."""
     found = dirtiness(logs, counters.marks, lags, now_ms)
-    uncleanable = [found[partition] for partition in counters.uncleanable if partition in found]
+    uncleanable = [found[name] for name in counters.uncleanable if name in found]
     clean_s = counters.last_job_s + counters.last_check_s
     since_ms = now_ms - counters.last_look_ms if counters.last_look_ms else 0
     delay_ms = max((each.delay_ms for each in found.values()), default=0)
@@ -64,13 +64,13 @@ def samples(logs: Mapping[int, Log], counters: CompactionCounters, lags: Lags, n
         (CLEANER + "max_compaction_delay_secs", "How long the oldest record has been overdue.", delay_ms // 1000),
     ):
         yield Sample(name, help, "gauge", value)
-    for partition, each in sorted(found.items()):
+    for (topic, partition), each in sorted(found.items()):
         yield Sample(
             PREFIX + "dirty_ratio",
             "The dirty part of each partition's closed segments.",
             "gauge",
             each.ratio,
-            {"partition": str(partition)},
+            {"topic": topic, "partition": str(partition)},
         )
     for name, help, field in _COUNTERS:
         yield Sample(PREFIX + name, help, "counter", getattr(counters, field))

@@ -18,6 +18,7 @@ class OpenPlan:
     made_ms: int
     expires_ms: int
     partitions: tuple[int, ...]  # the largest first
+    topic: str
     left_bytes: int = 0  # also due, left for the next plan
     retry_ms: int = 0  # when the next attempt may begin
     trouble: str = ""  # why the last attempt to swap its result in failed

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,7 +41,7 @@ class SegmentSwapper:
         loop: asyncio.AbstractEventLoop,
         data_dir: Path,
         fs: FileSystem,
-        offsets_log: OffsetsLog,
+        open_logs: Callable[[], Mapping[str, OffsetsLog]],
         workers: Workers,
         counters: CompactionCounters,
         *,
@@ -52,7 +54,7 @@ class SegmentSwapper:
         self._loop = loop
         self._data_dir = data_dir
         self._fs = fs
-        self._offsets_log = offsets_log
+        self._open_logs = open_logs  # by topic
         self._workers = workers
         self._counters = counters
         self._epoch = epoch
@@ -103,7 +105,7 @@ class SegmentSwapper:
         )
         failures = [each for each in answers if isinstance(each, BaseException) or "accepted" not in each]
         if failures:
-            await self._workers.run(swap_protocol.unstage, self._fs, self._data_dir, opened.partitions)
+            await self._workers.run(swap_protocol.unstage, self._fs, self._data_dir, opened.topic, opened.partitions)
             failure = min(failures, key=lambda each: "refused" not in each if isinstance(each, dict) else True)
             if isinstance(failure, BaseException):
                 raise failure
@@ -129,7 +131,7 @@ class SegmentSwapper:
         counters, path = self._counters, JobDir.of(self._data_dir, opened.id)
         counters.refusals += 1
         if evidence:
-            counters.uncleanable.update(dict.fromkeys(opened.partitions, why))
+            counters.uncleanable.update({(opened.topic, partition): why for partition in opened.partitions})
             counters.last_failed_ms = wall_ms()
         await self._workers.run(lambda: jobs.set_refused(self._fs, path, why, evidence=evidence, at_step=self._at_step))
         kept = f"; the files are kept in {path.path}" if evidence else ""
@@ -159,8 +161,10 @@ class SegmentSwapper:
         self._count(accepted, outcome, opened, started_ms)
         log = LOG.info if outcome.swapped and not outcome.failed else LOG.warning
         log(
-            "compaction swapped plan=%s partitions=%s rows_checked=%d stall_ms=%.1f (before: %.1f) writer_ms=%.1f: %s",
+            "compaction swapped plan=%s topic=%s partitions=%s rows_checked=%d stall_ms=%.1f (before: %.1f) "
+            "writer_ms=%.1f: %s",
             opened.id,
+            opened.topic,
             list(outcome.swapped),
             rows,
             counters.last_stall_s * 1000,
@@ -170,13 +174,14 @@ class SegmentSwapper:
         )
 
     def _in_thread_swap(self, accepted: swap_protocol.Accepted) -> swap_protocol.SwapOutcome:
+        log = self._open_logs()[accepted.plan.topic]
         return swap_protocol.swap(
             self._fs,
             self._data_dir,
             accepted.plan,
             accepted.partitions,
-            self._offsets_log.logs,
-            on_writer=self._workers.in_thread_on_writer,
+            log.logs,
+            on_writer=partial(self._workers.in_thread_on_writer, log),
             at_step=self._at_step,
         )
 
@@ -197,10 +202,11 @@ class SegmentSwapper:
         counters.last_check_s = (now_ms - started_ms) / 1000
         failed = {one.partition: one.error for one in accepted.manifest.partitions if one.error} | dict(outcome.failed)
         counters.refusals += bool(failed)
+        topic = accepted.plan.topic
         for part in accepted.plan.partitions:
             if part.partition in outcome.swapped:
-                counters.marks[part.partition] = part.clean_up_to
-                counters.uncleanable.pop(part.partition, None)
+                counters.marks[topic, part.partition] = part.clean_up_to
+                counters.uncleanable.pop((topic, part.partition), None)
         if failed:
-            counters.uncleanable.update(failed)
+            counters.uncleanable.update({(topic, partition): why for partition, why in failed.items()})
             counters.last_failed_ms = now_ms

@@ -1,4 +1,4 @@
-"""Threads and child processes of the compactor, and its access to the thread that writes the logs.
+"""Threads and child processes of the compactor, and its access to the threads that write the logs.
 
 The event loop only submits work and receives the result. Methods called `in_thread_*` are for those threads.
 """
@@ -43,7 +43,6 @@ class Workers:
     ) -> None:
         self.writer_held_s: list[float] = []  # how long each act occupied the writer thread; the reader empties it
         self._loop = loop
-        self._offsets_log = offsets_log
         self._child = tuple(child)
         self._children = Children()
         self._threads = ThreadPoolExecutor(THREADS, "compactor")
@@ -73,8 +72,8 @@ class Workers:
 
         return self._children.run_watched((*self._child, act), converse, timeout_s=timeout_s, name=name)
 
-    def in_thread_on_writer(self, act: Callable[[], T]) -> T:
-        """Run `act` in the thread that writes the logs; return its result or raise its error."""
+    def in_thread_on_writer(self, log: OffsetsLog, act: Callable[[], T]) -> T:
+        """Run `act` in the thread that writes a coordinator's log; return its result or raise its error."""
         future: Future[T] = Future()
 
         def timed() -> T:
@@ -90,7 +89,7 @@ class Workers:
             else:
                 future.set_result(result)
 
-        self._loop.call_soon_threadsafe(self._offsets_log.run_in_writer, timed, then)
+        self._loop.call_soon_threadsafe(log.run_in_writer, timed, then)
         return future.result()
 
     def end_children(self) -> None:

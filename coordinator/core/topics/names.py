@@ -21,6 +21,8 @@ INTERNAL_TOPICS: Final = COORDINATOR_TOPICS | {"__share_group_state", "__cluster
 DELETED_SUFFIX: Final = "-delete"
 STRAY_SUFFIX: Final = "-stray"
 
+COMPACTED_TOPICS: Final = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)  # in the order in which they are compacted
+
 _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]+")
 _PARTITION_DIRECTORY: Final = re.compile(r"(.+)-(0|[1-9][0-9]*)")
 
