@@ -101,6 +101,10 @@ clients: setup ## real clients of five languages through every scenario; writes 
 kills: setup ## SIGKILL a daemon under real clients, and look for all it acknowledged: N=300 SEED=1 (about ten minutes)
 	$(PY) -m tests.clients.kills --kills "$(or $(N),300)" --seed "$(or $(SEED),1)" $(ARGS)
 
+.PHONY: exactly-once
+exactly-once: setup ## process records exactly once with five clients while they and the daemon are killed: KILLS=200 SEED=1 (about ten minutes)
+	$(PY) -m tests.clients.exactly_once --kills "$(or $(KILLS),200)" --seed "$(or $(SEED),1)" $(ARGS)
+
 .PHONY: incidents
 incidents: setup ## play incidents with real clients; writes docs/incidents.md with the verdicts (a minute)
 	$(PY) -m tests.clients.incidents_page $(ARGS)

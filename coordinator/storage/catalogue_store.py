@@ -24,6 +24,7 @@ from coordinator.core.topics.effects import DiskSpace
 from coordinator.core.topics.names import (
     DELETED_SUFFIX,
     STRAY_SUFFIX,
+    TRANSACTIONS_TOPIC,
     deleted_directory,
     parse_partition_directory,
     partition_directory,
@@ -222,12 +223,19 @@ class CatalogueStore:
         self.remove_directories(dict.fromkeys(aside))
 
     def unknown_directories(self, known: Iterable[str]) -> list[str]:
-        """Return partition directories that belong to no topic. They are not touched, only reported."""
+        """Return partition directories that belong to no topic. They are not touched, only reported.
+
+        The transaction log is in no catalogue, because it is made when the first producer needs it.
+        """
         expected = set(known)
-        return [
-            name
-            for name in self._fs.listdir(self.data_dir)
-            if name not in expected
-            and parse_partition_directory(name) is not None
-            and self._fs.is_dir(self.data_dir / name)
-        ]
+        found = []
+        for name in self._fs.listdir(self.data_dir):
+            parsed = parse_partition_directory(name)
+            if (
+                name not in expected
+                and parsed is not None
+                and parsed[0] != TRANSACTIONS_TOPIC
+                and self._fs.is_dir(self.data_dir / name)
+            ):
+                found.append(name)
+        return found

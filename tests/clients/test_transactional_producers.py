@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+from protocol.messages.find_coordinator import FindCoordinatorRequest
+from protocol.messages.init_producer_id import InitProducerIdRequest
 from tests.support.daemon import Daemon
-from tests.support.exactly_once import LIMIT_S, committed, read, transactional_producer
+from tests.support.transactional import LIMIT_S, committed, read, transactional_producer
+from tests.support.wire import call
 
 pytestmark = pytest.mark.integration
 
@@ -186,3 +189,22 @@ def test_kafka_python_commits_and_aborts(daemon: Daemon) -> None:
     finally:
         producer.close()
     assert read(daemon.address, "out") == ["kept"]
+
+
+def test_a_producer_that_comes_during_a_start_is_served(daemon: Daemon) -> None:
+    transactional_producer(daemon.address).begin_transaction()
+    daemon.kill()
+    process = daemon.spawn()
+    request = FindCoordinatorRequest(key="tx", key_type=1)
+    error: Exception = AssertionError("the daemon has ended")
+    while process.poll() is None:
+        try:
+            assert call(daemon.port, request, 3).error_code == 0
+            break
+        except OSError as refused:  # it does not listen yet
+            error = refused
+    else:
+        raise error
+    assert call(daemon.port, InitProducerIdRequest("tx", 10_000), 4).error_code == 0
+    daemon.await_ready()
+    assert "belong to no topic" not in daemon.log_text()

@@ -11,8 +11,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from protocol.messages.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.support.eventually import eventually
-from tests.support.exactly_once import LIMIT_S, committed, read, transactional_producer
 from tests.support.nodes import Nodes
+from tests.support.transactional import LIMIT_S, committed, read, transactional_producer
 from tests.support.wire import call
 
 pytestmark = pytest.mark.integration

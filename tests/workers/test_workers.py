@@ -275,7 +275,7 @@ def test_a_second_daemon_on_the_same_directory_is_refused(daemon: Daemon) -> Non
 
 def test_transactions_survive_the_death_of_a_worker_and_another_number_of_workers(daemon: Daemon) -> None:
     """The node of a producer's coordinator stays the same here, or is found again on another port."""
-    from tests.support.exactly_once import LIMIT_S, read, transactional_producer
+    from tests.support.transactional import LIMIT_S, read, transactional_producer
 
     daemon.start(2)
     bootstrap = ",".join(f"127.0.0.1:{port}" for port in daemon.ports[:2])
