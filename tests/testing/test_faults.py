@@ -24,7 +24,7 @@ from tests.support.wire import ConnectionEnded
 from tests.testing.conftest import ORDERS, Connect
 
 NONE = ErrorCode.NONE
-ELEMENTS = {"string": "a", "int32": 1}
+ELEMENTS = {"string": "a", "int32": 1, "int64": 1}
 VALUES = {"acks": -1, "name": "a"}
 
 
@@ -138,7 +138,7 @@ def test_another_error_is_not_hidden_by_a_fault_that_never_fired() -> None:
     [
         ("Heartbeet", "NOT_COORDINATOR", "there is no API 'Heartbeet'; for example JoinGroup"),
         ("Heartbeat", "UNKNOWN_MEMBER", "there is no error 'UNKNOWN_MEMBER'; similar: UNKNOWN_MEMBER_ID"),
-        ("DescribeConfigs", "NOT_CONTROLLER", "DESCRIBE_CONFIGS cannot be failed; these can: API_VERSIONS, "),
+        ("DescribeConfigs", "NOT_CONTROLLER", "DESCRIBE_CONFIGS cannot be failed; these can: ADD_OFFSETS_TO_TXN, "),
     ],
 )
 async def test_mistakes(server: AsyncCoordinator, api: str, error: str, sentence: str) -> None:

@@ -4,8 +4,8 @@ Clients choose every version by this answer, so the ranges are not written down 
 known is answered in the form of v0 with error 35 and the range of ApiVersions itself (KIP-511). The connection does
 that, since the body of such a request cannot be parsed.
 
-The one feature that is announced is `group.version` (KIP-584), by which administrators' tools see that the consumer
-protocol is on. `transaction.version` is not: clients keep to the first transaction protocol.
+Two features are announced (KIP-584). By `group.version` administrators' tools see that the consumer protocol is on, by
+`transaction.version` producers learn that each transaction has an epoch of its own (KIP-890).
 
 From version 5 on a client names the cluster and the node that it means to reach, both or neither (KIP-1242). If it has
 reached another one, it is told to begin again from its bootstrap addresses.

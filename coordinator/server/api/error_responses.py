@@ -167,9 +167,11 @@ def _txn_offset_commit(request: Any, error: ErrorCode) -> TxnOffsetCommitRespons
 
 
 def _add_partitions_to_txn(request: Any, error: ErrorCode) -> AddPartitionsToTxnResponse:
+    """Put the error at both levels: from version 4 on it is that of the request, before that of each partition."""
     topics = request.v3_and_below_topics
     return AddPartitionsToTxnResponse(
-        results_by_topic_v3_and_below=topic_results(topics, dict.fromkeys(partitions_of(topics), error))
+        error_code=error,
+        results_by_topic_v3_and_below=topic_results(topics, dict.fromkeys(partitions_of(topics), error)),
     )
 
 
