@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from coordinator.core.effects import NOTHING, Append, Effects, Producer, Reply, Ticket
+from coordinator.core.log_errors import client_error
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -225,24 +226,3 @@ class Context:
             return NOTHING
         self.replies.clear()
         return effects
-
-
-# Errors of the log, and the errors that make a client look up the coordinator and retry. Source:
-# `handleOperationException` of Kafka's `GroupCoordinatorService`.
-_CLIENT_ERROR = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-}
-
-
-def client_error(error: ErrorCode) -> ErrorCode:
-    """Return the error that a client of a group is sent for an error of the log."""
-    return _CLIENT_ERROR.get(error, error)

@@ -71,8 +71,9 @@ from coordinator.core.offsets.commit_template import CommitTemplate, RepeatedCom
 from coordinator.core.offsets.deleted_topics import forget_topic, forget_topics_of_loaded, is_forgetting_many
 from coordinator.core.offsets.deletion import delete_groups, delete_offsets
 from coordinator.core.offsets.fetch import fetch_offsets
-from coordinator.core.offsets.markers import markers_refused, write_markers
+from coordinator.core.offsets.markers import write_markers
 from coordinator.core.offsets.scan import schedule_scan
+from coordinator.core.pending_markers import markers_refused
 from coordinator.core.registry import GroupRegistry
 from coordinator.core.repeated_heartbeat import RepeatedHeartbeat
 from coordinator.core.shard import ANSWERED_AT_ONCE, PartitionState, Shard

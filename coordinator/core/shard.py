@@ -15,11 +15,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.consumer_group.group import ConsumerGroup
-from coordinator.core.context import client_error
 from coordinator.core.group.group import Group
 from coordinator.core.group.parked_heartbeat import Release
 from coordinator.core.group.responses import refuse_parked_join, refuse_parked_sync
 from coordinator.core.group.state import DEAD, GroupState
+from coordinator.core.log_errors import client_error
 from coordinator.core.offsets.quarantine import Quarantine
 from coordinator.core.offsets.store import OffsetStore
 from coordinator.core.totals import Totals

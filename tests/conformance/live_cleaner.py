@@ -7,7 +7,7 @@ shown here too, each with its test: see the head of coordinator/compaction/rules
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +104,46 @@ def compare_rounds(
     return writer.closed
 
 
+def compare_log(
+    kafka: KafkaCleaner,
+    log: ConsumerLog | TransactionLog,
+    parts: list[tuple[list[tuple[str, Any]], int]],
+    segment_bytes: int,
+    delete_retention_ms: int,
+    meaning: Callable[[list[Segment]], object] = lambda _: None,
+) -> None:
+    """Compact what each part adds with Kafka's cleaner and ours. `meaning` of the records must stay as it was."""
+    first_dirty = 0
+    for ops, pause_ms in parts:
+        log.play(ops)
+        log.roll()
+        log.now_ms += pause_ms
+        end = log.next_offset
+        if end == first_dirty:
+            continue
+        theirs = kafka.clean(
+            log.closed,
+            log.segments[-1],
+            now_ms=log.now_ms,
+            first_dirty=first_dirty,
+            delete_retention_ms=delete_retention_ms,
+            segment_bytes=segment_bytes,
+        )
+        expected = meaning(log.closed)
+        ours, _ = compacted(
+            compact_partition,
+            log.closed,
+            end,
+            log.now_ms,
+            delete_retention_ms=delete_retention_ms,
+            segment_bytes=segment_bytes,
+        )
+        assert seen(ours) == seen(theirs)
+        assert meaning(ours) == expected
+        log.segments = [*ours, log.segments[-1]]
+        first_dirty = end
+
+
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     parts=st.sampled_from((ANYTHING, OFFSETS, PLAIN)).flatmap(
@@ -132,33 +172,7 @@ def test_kafkas_cleaner_and_ours_keep_the_same_records_of_groups_of_the_newer_pr
     kafka: KafkaCleaner, parts: list[tuple[list[tuple[str, Any]], int]], segment_bytes: int, delete_retention_ms: int
 ) -> None:
     log = ConsumerLog()
-    first_dirty = 0
-    for ops, pause_ms in parts:
-        log.play(ops)
-        log.roll()
-        log.now_ms += pause_ms
-        end = log.next_offset
-        if end == first_dirty:
-            continue
-        theirs = kafka.clean(
-            log.closed,
-            log.segments[-1],
-            now_ms=log.now_ms,
-            first_dirty=first_dirty,
-            delete_retention_ms=delete_retention_ms,
-            segment_bytes=segment_bytes,
-        )
-        ours, _ = compacted(
-            compact_partition,
-            log.closed,
-            end,
-            log.now_ms,
-            delete_retention_ms=delete_retention_ms,
-            segment_bytes=segment_bytes,
-        )
-        assert seen(ours) == seen(theirs)
-        log.segments = [*ours, log.segments[-1]]
-        first_dirty = end
+    compare_log(kafka, log, parts, segment_bytes, delete_retention_ms)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -174,34 +188,7 @@ def test_kafkas_cleaner_and_ours_write_the_same_bytes_of_a_transaction_log(
     delete_retention_ms: int,
 ) -> None:
     log = TransactionLog()
-    first_dirty = 0
-    for ops, pause_ms in parts:
-        log.play(ops)
-        log.roll()
-        log.now_ms += pause_ms
-        end, expected = log.next_offset, loaded(log.closed)
-        if end == first_dirty:
-            continue
-        theirs = kafka.clean(
-            log.closed,
-            log.segments[-1],
-            now_ms=log.now_ms,
-            first_dirty=first_dirty,
-            delete_retention_ms=delete_retention_ms,
-            segment_bytes=segment_bytes,
-        )
-        ours, _ = compacted(
-            compact_partition,
-            log.closed,
-            end,
-            log.now_ms,
-            delete_retention_ms=delete_retention_ms,
-            segment_bytes=segment_bytes,
-        )
-        assert seen(ours) == seen(theirs)
-        assert loaded(ours) == expected
-        log.segments = [*ours, log.segments[-1]]
-        first_dirty = end
+    compare_log(kafka, log, parts, segment_bytes, delete_retention_ms, loaded)
 
 
 def test_the_same_where_the_marker_of_nothing_wakes_a_producer_after_a_day(kafka: KafkaCleaner) -> None:

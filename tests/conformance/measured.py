@@ -23,7 +23,6 @@ OUT_OF_REACH = (
     "def abandoned",
     "def timed_out",
     "if self.is_undone",
-    "def client_error",
     "def describe_error",  # a partition that is still loading
     "def load_group",  # recovery: see test_kafka_log.py
     "is DEAD:",  # between the decision to delete a group and its tombstone: a millisecond that no script can aim at

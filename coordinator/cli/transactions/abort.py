@@ -8,13 +8,11 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from coordinator.cli.arguments import add_output, add_server
-from coordinator.cli.client import Client, client_of
-from coordinator.cli.errors import CliError, noted
-from coordinator.cli.screen import complain
-from coordinator.cli.table import Row, render
+from coordinator.cli.client import Client
+from coordinator.cli.errors import CliError
+from coordinator.cli.table import Row
 from coordinator.cli.transactions.describe import OPEN
-from coordinator.cli.transactions.transactional_ids import coordinator_of, describe
+from coordinator.cli.transactions.transactional_ids import add_transactional_ids, coordinator_of, describe, for_each_id
 from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 DESCRIPTION: Final = "Abort open transactions. Their producers are fenced: they hear it and must start anew."
@@ -22,21 +20,11 @@ COLUMNS: Final = ("TRANSACTIONAL-ID", "PRODUCERID", "PRODUCEREPOCH", "ABORTED")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("transactional_ids", nargs="+", metavar="TRANSACTIONAL-ID")
-    add_server(parser)
-    add_output(parser)
+    add_transactional_ids(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    problems: list[str] = []
-    rows: list[Row] = []
-    with client_of(arguments) as client:
-        for transactional_id in arguments.transactional_ids:
-            with noted(problems):
-                rows.append(_abort(client, transactional_id))
-    if rows or arguments.output != "table":
-        print(render(arguments.output, COLUMNS, rows))
-    return complain(problems)
+    return for_each_id(arguments, COLUMNS, _abort)
 
 
 def _abort(client: Client, transactional_id: str) -> Row:

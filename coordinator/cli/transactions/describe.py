@@ -6,12 +6,9 @@ import argparse
 import time
 from typing import Final
 
-from coordinator.cli.arguments import add_output, add_server
-from coordinator.cli.client import Client, client_of
-from coordinator.cli.errors import noted
-from coordinator.cli.screen import complain
-from coordinator.cli.table import Row, render
-from coordinator.cli.transactions.transactional_ids import coordinator_of, describe
+from coordinator.cli.client import Client
+from coordinator.cli.table import Row
+from coordinator.cli.transactions.transactional_ids import add_transactional_ids, coordinator_of, describe, for_each_id
 
 DESCRIPTION: Final = "Show the producer, the age and the partitions of transactions."
 COLUMNS: Final = (
@@ -28,21 +25,11 @@ OPEN: Final = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("transactional_ids", nargs="+", metavar="TRANSACTIONAL-ID")
-    add_server(parser)
-    add_output(parser)
+    add_transactional_ids(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    problems: list[str] = []
-    rows: list[Row] = []
-    with client_of(arguments) as client:
-        for transactional_id in arguments.transactional_ids:
-            with noted(problems):
-                rows.append(_described(client, transactional_id))
-    if rows or arguments.output != "table":
-        print(render(arguments.output, COLUMNS, rows))
-    return complain(problems)
+    return for_each_id(arguments, COLUMNS, _described)
 
 
 def _described(client: Client, transactional_id: str) -> Row:

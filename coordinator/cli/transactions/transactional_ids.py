@@ -1,11 +1,16 @@
-"""The coordinators of transactional ids, and what they say of one."""
+"""Commands about transactional ids: their coordinators, and what these say of one."""
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from coordinator.cli.client import Client, NodeConnection, explain
-from coordinator.cli.errors import CliError
+from coordinator.cli.arguments import add_output, add_server
+from coordinator.cli.client import Client, NodeConnection, client_of, explain
+from coordinator.cli.errors import CliError, noted
+from coordinator.cli.screen import complain
+from coordinator.cli.table import Row, render
 from protocol.error_codes import ErrorCode
 from protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -15,6 +20,25 @@ from protocol.messages.describe_transactions import (
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 _TRANSACTION: Final = 1  # key type of FindCoordinator
+
+
+def add_transactional_ids(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("transactional_ids", nargs="+", metavar="TRANSACTIONAL-ID")
+    add_server(parser)
+    add_output(parser)
+
+
+def for_each_id(arguments: argparse.Namespace, columns: Sequence[str], row_of: Callable[[Client, str], Row]) -> int:
+    """Print a row for each transactional id, tell what went wrong with the others, and return the exit status."""
+    problems: list[str] = []
+    rows: list[Row] = []
+    with client_of(arguments) as client:
+        for transactional_id in arguments.transactional_ids:
+            with noted(problems):
+                rows.append(row_of(client, transactional_id))
+    if rows or arguments.output != "table":
+        print(render(arguments.output, columns, rows))
+    return complain(problems)
 
 
 def coordinator_of(client: Client, transactional_id: str) -> tuple[int, NodeConnection]:

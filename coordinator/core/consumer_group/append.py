@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from coordinator.core.consumer_group.record_places import note_records
 from coordinator.core.consumer_group.undo import MEMBER, Inverse, undo
-from coordinator.core.context import PendingAppend, client_error
+from coordinator.core.context import PendingAppend
+from coordinator.core.log_errors import client_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.context import client_error
 from coordinator.core.events.model import RebalanceOutcome
 from coordinator.core.group.classic_append import ClassicAppend
 from coordinator.core.group.progress import end_rebalance
 from coordinator.core.group.responses import join_error, refuse_parked_join, refuse_parked_sync, sync_error
+from coordinator.core.log_errors import client_error
 from protocol.messages.sync_group import SyncGroupResponse
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.context import InvariantError, client_error
+from coordinator.core.context import InvariantError
 from coordinator.core.events.model import Cause
 from coordinator.core.group.classic_append import ClassicAppend
 from coordinator.core.group.incidents import record_replacement
@@ -25,6 +25,7 @@ from coordinator.core.group.rejoin import update_member
 from coordinator.core.group.responses import join_success, refuse_parked_join, refuse_parked_sync
 from coordinator.core.group.session import restart_session
 from coordinator.core.group.state import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
+from coordinator.core.log_errors import client_error
 from protocol.error_codes import ErrorCode
 from protocol.messages.join_group import JoinGroupResponse
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.context import client_error
 from coordinator.core.events.model import Cause, RebalanceOutcome, Trigger
 from coordinator.core.group.checks import check_sync
 from coordinator.core.group.classic_append import ClassicAppend
@@ -23,6 +22,7 @@ from coordinator.core.group.records import group_record
 from coordinator.core.group.responses import refuse_parked_sync, sync_error, sync_success
 from coordinator.core.group.session import restart_session
 from coordinator.core.group.state import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
+from coordinator.core.log_errors import client_error
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.core.consumer_group.incidents import record_refusal as record_consumer_refusal
 from coordinator.core.consumer_group.offset_checks import check_commit, is_stale
-from coordinator.core.context import PendingAppend, client_error
+from coordinator.core.context import PendingAppend
 from coordinator.core.effects import Producer, Reply
 from coordinator.core.group.checks import MAX_STRING_BYTES, check_offset_commit, fits
 from coordinator.core.group.incidents import record_refusal
 from coordinator.core.group.session import restart_session
 from coordinator.core.group.state import EMPTY
+from coordinator.core.log_errors import client_error
 from coordinator.core.offsets.store import NO_TIMESTAMP, CommittedOffset
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from coordinator.core.context import RECORD_OVERHEAD, PendingAppend, client_error
+from coordinator.core.context import RECORD_OVERHEAD, PendingAppend
 from coordinator.core.group.group import Group
+from coordinator.core.log_errors import client_error
 from coordinator.core.offsets.commit import Accepted, Outcome, ResponseTypes, build_response, split
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 from coordinator.core.context import PendingAppend
 from coordinator.core.effects import Producer
 from coordinator.core.group.group import Group
+from coordinator.core.pending_markers import PendingMarkers
 from coordinator.core.shard import PartitionState
 from protocol.error_codes import ErrorCode
 from protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
-    WritableTxnMarkerResult,
-    WritableTxnMarkerTopicResult,
     WriteTxnMarkersRequest,
-    WriteTxnMarkersResponse,
 )
 
 if TYPE_CHECKING:
@@ -28,21 +26,6 @@ if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
     from coordinator.core.registry import GroupRegistry
     from coordinator.core.shard import Shard
-
-
-class PendingMarkers:
-    """One WriteTxnMarkers in progress. It is answered when the outcome of each marker is known."""
-
-    __slots__ = ("response", "ticket", "waiting")
-
-    def __init__(self, ticket: Ticket) -> None:
-        self.ticket = ticket
-        self.response = WriteTxnMarkersResponse()
-        self.waiting = 0
-
-    def answer_if_settled(self, context: Context) -> None:
-        if not self.waiting:
-            context.reply(self.ticket, self.response)
 
 
 class EndTransaction(PendingAppend):
@@ -85,47 +68,18 @@ class EndTransaction(PendingAppend):
     def _settle(self, error: ErrorCode, context: Context) -> None:
         request, self.request = self.request, None
         if request is not None:
-            self.result.error_code = int(error)
-            request.waiting -= 1
-            request.answer_if_settled(context)
+            request.settle(self.result, error, context)
 
 
 def write_markers(registry: GroupRegistry, request: WriteTxnMarkersRequest, ticket: Ticket, context: Context) -> None:
     """Handle a WriteTxnMarkers that names partitions of the offsets log only."""
-    pending = PendingMarkers(ticket)
-    for marker in request.markers:
-        result = WritableTxnMarkerResult(producer_id=marker.producer_id)
-        pending.response.markers.append(result)
-        for topic in marker.topics:
-            partitions: list[WritableTxnMarkerPartitionResult] = []
-            result.topics.append(WritableTxnMarkerTopicResult(topic.name, partitions))
-            for index in topic.partition_indexes:
-                partition = WritableTxnMarkerPartitionResult(partition_index=index)
-                partitions.append(partition)
-                if not 0 <= index < len(registry.partitions):
-                    partition.error_code = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-                else:
-                    _write_marker(registry.partitions[index], marker, pending, partition, context)
-    pending.answer_if_settled(context)
-
-
-def markers_refused(request: WriteTxnMarkersRequest, error: ErrorCode) -> WriteTxnMarkersResponse:
-    """Return the answer to a request that is refused as a whole."""
-    return WriteTxnMarkersResponse(
-        markers=[
-            WritableTxnMarkerResult(
-                marker.producer_id,
-                [
-                    WritableTxnMarkerTopicResult(
-                        topic.name,
-                        [WritableTxnMarkerPartitionResult(index, int(error)) for index in topic.partition_indexes],
-                    )
-                    for topic in marker.topics
-                ],
-            )
-            for marker in request.markers
-        ]
-    )
+    pending = PendingMarkers(request, ticket)
+    for marker, _, result in pending.asked:
+        if 0 <= result.partition_index < len(registry.partitions):
+            _write_marker(registry.partitions[result.partition_index], marker, pending, result, context)
+        else:
+            result.error_code = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    pending.all_asked(context)
 
 
 def _write_marker(
@@ -145,5 +99,5 @@ def _write_marker(
     shard.producers.pop(producer_id, None)
     is_commit = marker.transaction_result
     then = EndTransaction(shard, producer_id, is_commit=is_commit, request=pending, result=result)
-    pending.waiting += 1
+    pending.wait()
     context.append_to(shard, (), then, Producer(producer_id, epoch, marker.coordinator_epoch), marker=is_commit)

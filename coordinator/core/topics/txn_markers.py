@@ -10,15 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coordinator.core.pending_markers import PendingMarkers
 from coordinator.core.topics.transactional_batches import check_marker
 from protocol.error_codes import ErrorCode
-from protocol.messages.write_txn_markers import (
-    WritableTxnMarkerPartitionResult,
-    WritableTxnMarkerResult,
-    WritableTxnMarkerTopicResult,
-    WriteTxnMarkersRequest,
-    WriteTxnMarkersResponse,
-)
+from protocol.messages.write_txn_markers import WritableTxnMarkerPartitionResult, WriteTxnMarkersRequest
 
 if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
@@ -28,36 +23,20 @@ if TYPE_CHECKING:
     from coordinator.core.topics.produce import Producing
 
 
-class _PendingMarkers:
-    __slots__ = ("response", "ticket", "waiting")
-
-    def __init__(self, ticket: Ticket) -> None:
-        self.ticket = ticket
-        self.response = WriteTxnMarkersResponse()
-        self.waiting = 0
-
-
 class _MarkerWaiter:
     """The result of one partition, which waits for its marker."""
 
     __slots__ = ("request", "result")
 
-    def __init__(self, request: _PendingMarkers, result: WritableTxnMarkerPartitionResult) -> None:
+    def __init__(self, request: PendingMarkers, result: WritableTxnMarkerPartitionResult) -> None:
         self.request = request
         self.result = result
 
     def durable(self, partition: Partition, out: Outbox) -> None:
-        self._settle(out)
+        self.request.settle(self.result, ErrorCode.NONE, out)
 
     def failed(self, error: ErrorCode, out: Outbox) -> None:
-        self.result.error_code = error
-        self._settle(out)
-
-    def _settle(self, out: Outbox) -> None:
-        request = self.request
-        request.waiting -= 1
-        if not request.waiting:
-            out.reply(request.ticket, request.response)
+        self.request.settle(self.result, error, out)
 
 
 class TxnMarkers:
@@ -69,25 +48,17 @@ class TxnMarkers:
 
     def write_txn_markers(self, request: WriteTxnMarkersRequest, ticket: Ticket, out: Outbox, *, wall_ms: int) -> None:
         """Handle one request; `wall_ms` is the timestamp of its markers."""
-        pending = _PendingMarkers(ticket)
-        for marker in request.markers:
-            topics: list[WritableTxnMarkerTopicResult] = []
-            pending.response.markers.append(WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics))
-            for asked in marker.topics:
-                results: list[WritableTxnMarkerPartitionResult] = []
-                topics.append(WritableTxnMarkerTopicResult(name=asked.name, partitions=results))
-                for index in asked.partition_indexes:
-                    result = WritableTxnMarkerPartitionResult(partition_index=index)
-                    results.append(result)
-                    partition, error = self._usable(asked.name, index)
-                    if partition is not None:
-                        error = check_marker(partition, marker)
-                    if partition is not None and error is ErrorCode.NONE:
-                        pending.waiting += 1
-                        self._producing.write_marker(partition, marker, wall_ms, _MarkerWaiter(pending, result), out)
-                    result.error_code = error
-        if not pending.waiting:
-            out.reply(ticket, pending.response)
+        pending = PendingMarkers(request, ticket)
+        for marker, topic, result in pending.asked:
+            partition, error = self._usable(topic, result.partition_index)
+            if partition is not None:
+                error = check_marker(partition, marker)
+            if partition is None or error is not ErrorCode.NONE:
+                result.error_code = int(error)
+                continue
+            pending.wait()
+            self._producing.write_marker(partition, marker, wall_ms, _MarkerWaiter(pending, result), out)
+        pending.all_asked(out)
 
     def _usable(self, topic: str, index: int) -> tuple[Partition | None, ErrorCode]:
         partition = self._catalogue.partition(topic, index)

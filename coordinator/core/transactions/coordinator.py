@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.effects import Append
 from coordinator.core.group.checks import fits
+from coordinator.core.log_errors import client_error
 from coordinator.core.purgatory.purgatory import DelayedOperation, Purgatory, run_due
 from coordinator.core.purgatory.timing_wheel import TimingWheel
 from coordinator.core.shard import PartitionState, partition_for
@@ -31,7 +32,6 @@ from coordinator.core.transactions.entry import (
     TransactionAppend,
     TransactionEntry,
     TransactionPartition,
-    transaction_error,
 )
 from coordinator.core.transactions.metadata import EPOCH_BUMPS, NO_EPOCH, NO_PRODUCER_ID, TransactionMetadata
 from coordinator.core.transactions.new_producer import is_plausible, needs_new_id, next_producer
@@ -160,7 +160,7 @@ class TransactionCoordinator:
             failed.appendleft(append)
         partition.next_offset = min(partition.next_offset, from_offset)
         for append in failed:
-            self._failed(append, transaction_error(error), event)
+            self._failed(append, client_error(error), event)
         return event.effects()
 
     def markers_written(
@@ -192,7 +192,7 @@ class TransactionCoordinator:
                 self._handlers[type(request)](request, ticket, event)
             else:
                 refused = _end_refused if isinstance(request, EndTxn) else _init_refused
-                event.reply(ticket, refused(transaction_error(error)))
+                event.reply(ticket, refused(client_error(error)))
         return event.effects()
 
     # -- loading and unloading -----------------------------------------------------------------------------------

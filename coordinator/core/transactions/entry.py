@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coordinator.core.purgatory.purgatory import DelayedOperation
 from coordinator.core.shard import STATE_ERROR, PartitionState
@@ -116,21 +116,3 @@ class TransactionPartition:
 
     def __repr__(self) -> str:
         return f"<TransactionPartition {self.number} {self.state.value}: {len(self.entries)} ids>"
-
-
-# Errors of the log, and what clients hear. Source: `appendTransactionToLog` of Kafka's `TransactionStateManager`.
-_CLIENT_ERROR: Final = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-}
-
-
-def transaction_error(error: ErrorCode) -> ErrorCode:
-    """Return the error that a client is sent for an error of the log."""
-    return _CLIENT_ERROR.get(error, error)

@@ -13,7 +13,7 @@ from coordinator.core.consumer_group.describe import refused as consumer_group_r
 from coordinator.core.consumer_group.heartbeat import refused as heartbeat_refused
 from coordinator.core.group.describe import describe_error
 from coordinator.core.group.responses import join_error, sync_error
-from coordinator.core.offsets.markers import markers_refused
+from coordinator.core.pending_markers import markers_refused
 from coordinator.core.transactions.add_partitions import partitions_of, topic_results
 from coordinator.server.api.offset_fetch import without_offsets
 from protocol.api_keys import ApiKey

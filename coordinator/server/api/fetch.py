@@ -60,7 +60,7 @@ API = Api(
     chunked=((0, Array("responses", of=Array("partitions"))),),
     does=(
         "Long polls; topics by id from 13 on; `__consumer_offsets` can be read as well. "
-        "`read_committed` and `read_uncommitted` are the same, as there are no transactions."
+        "`read_committed` reads up to the last stable offset, and names the aborted transactions."
     ),
     refuses=(
         "Fetch sessions: none is made, so each request names all partitions; an id of one gets "

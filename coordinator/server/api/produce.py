@@ -72,9 +72,12 @@ API = Api(
     has_own_size_limit=True,
     chunked=((0, Array("responses", tail_bytes=4, of=Array("partition_responses"))),),
     does=(
-        "Idempotent producers, all codecs; `acks` 0, 1 and -1; topics by id from 13 on. ApiVersions says "
-        "0 to 13, because librdkafka before 2.12 takes compression to be impossible without version "
+        "Idempotent and transactional producers, all codecs; `acks` 0, 1 and -1; topics by id from 13 on. "
+        "ApiVersions says 0 to 13, because librdkafka before 2.12 takes compression to be impossible without version "
         "0; 0 to 2 are not served."
     ),
-    refuses=("Transactional batches: INVALID_TXN_STATE. Record formats before 2 (that of Kafka 0.11): INVALID_RECORD."),
+    refuses=(
+        "Transactional batches with `log.engine`: INVALID_TXN_STATE. Record formats before 2 (that of Kafka 0.11): "
+        "INVALID_RECORD."
+    ),
 )

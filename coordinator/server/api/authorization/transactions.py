@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from coordinator.core.offsets.markers import markers_refused
+from coordinator.core.pending_markers import markers_refused
 from coordinator.core.topics.names import is_internal
 from coordinator.core.transactions.add_partitions import partitions_of, topic_results
 from coordinator.security.acl.model import CLUSTER, AclOperation, Resource, ResourceType
