@@ -14,7 +14,7 @@ from coordinator.cli.screen import number, tell
 from coordinator.cli.serve import read_properties
 from coordinator.cli.table import escaped
 from coordinator.config.sources import load
-from coordinator.storage.file_names import offsets_log_dir
+from coordinator.core.topics.names import partition_directory
 from coordinator.storage.log_store import LogStoreError
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ def run_with_engine(config: Config, act: Callable[[Engine], Awaitable[None]]) ->
     return 0
 
 
-def say_copied(partition: int, copied: CopiedPartition, before: str) -> None:
-    """Print a line about a partition. `before` says what became of the records before its first offset."""
-    text = f"{offsets_log_dir(Path(), partition)}: {number(copied.batches)} batches, {copied.size_bytes / _MB:.1f} MB"
+def say_copied(place: tuple[str, int], copied: CopiedPartition, before: str) -> None:
+    """Print a line about a partition of a topic. `before`: what became of the records before its first offset."""
+    text = f"{partition_directory(*place)}: {number(copied.batches)} batches, {copied.size_bytes / _MB:.1f} MB"
     if copied.start_offset:
         text += f", {before} offset {copied.start_offset}"
     print(escaped(f"{text}, up to offset {copied.end_offset}"), flush=True)

@@ -16,13 +16,14 @@ from coordinator.cli.errors import CliError
 from coordinator.cli.screen import tell
 from coordinator.cli.table import Row, render
 from coordinator.core.live_cluster import NEVER_OWNED, NO_NODE, NodeState, wanted_owner
+from coordinator.storage.store_partitions import StorePartitions
 
 if TYPE_CHECKING:
     from coordinator.core.live_cluster import ClusterMap
     from coordinator.membership.directory import Engine
 
 NODE_COLUMNS: Final = ("NODE", "ADDRESS", "STATE", "PARTITIONS", "SHOULD-HAVE", "INCARNATION")
-OWNER_COLUMNS: Final = ("PARTITION", "OWNER", "SHOULD-BE", "EPOCH")
+OWNER_COLUMNS: Final = ("TOPIC", "PARTITION", "OWNER", "SHOULD-BE", "EPOCH")
 LOOK_S: Final = 0.2
 
 
@@ -35,12 +36,16 @@ def run(arguments: argparse.Namespace) -> int:
         if facts is None or facts.cluster_id != config.cluster_id:
             raise CliError(f"the store has no cluster {config.cluster_id!r}; check --cluster-id", 1)
         view = await engine.directory.view()
+        partitions = StorePartitions(facts.offsets_partitions, facts.transaction_partitions)
         if arguments.action == "drain":
-            await drain(engine, facts.offsets_partitions, arguments.node, undo=arguments.undo)
-        elif arguments.action == "owners":
-            print(render(arguments.output, OWNER_COLUMNS, owner_rows(view, facts.offsets_partitions)))
+            await drain(engine, partitions.total, arguments.node, undo=arguments.undo)
+            return
+        if not any(number >= partitions.offsets for number in view.owners):
+            partitions = StorePartitions(facts.offsets_partitions)  # the nodes serve no transactions
+        if arguments.action == "owners":
+            print(render(arguments.output, OWNER_COLUMNS, owner_rows(view, partitions)))
         else:
-            print(render(arguments.output, NODE_COLUMNS, node_rows(view, facts.offsets_partitions)))
+            print(render(arguments.output, NODE_COLUMNS, node_rows(view, partitions.total)))
 
     return run_with_engine(config, act)
 
@@ -62,17 +67,21 @@ def node_rows(view: ClusterMap, partitions: int) -> list[Row]:
     ]
 
 
-def owner_rows(view: ClusterMap, partitions: int) -> list[Row]:
-    """Return a row for each partition of the offsets log."""
-    return [
-        {
-            "PARTITION": partition,
-            "OWNER": _known(_owner(view, partition)),
-            "SHOULD-BE": _known(_wanted(view, partition)),
-            "EPOCH": view.owners.get(partition, NEVER_OWNED).epoch,
-        }
-        for partition in range(partitions)
-    ]
+def owner_rows(view: ClusterMap, partitions: StorePartitions) -> list[Row]:
+    """Return a row for each partition of the offsets log, and of the transaction log."""
+    rows: list[Row] = []
+    for number in range(partitions.total):
+        topic, partition = partitions.place(number)
+        rows.append(
+            {
+                "TOPIC": topic,
+                "PARTITION": partition,
+                "OWNER": _known(_owner(view, number)),
+                "SHOULD-BE": _known(_wanted(view, number)),
+                "EPOCH": view.owners.get(number, NEVER_OWNED).epoch,
+            }
+        )
+    return rows
 
 
 def _owner(view: ClusterMap, partition: int) -> int:

@@ -47,6 +47,9 @@ class Ownership(Protocol):
     def owner_of_offsets_partition(self, partition: int) -> int:
         """The node that coordinates the groups of this partition of the offsets log; -1 if there is none now."""
 
+    def owner_of_transaction_partition(self, partition: int) -> int:
+        """The node that coordinates the transactional ids of this partition of the transaction log; -1 as above."""
+
     def owner_of_topic_partition(self, topic: str, partition: int, assigned: int | None = None) -> int:
         """The node that leads this partition of an embedded topic; `assigned` is the one its creator named."""
 
@@ -65,6 +68,9 @@ class StaticOwnership:
 
     def owner_of_offsets_partition(self, partition: int) -> int:
         return self._ids[partition % len(self._ids)]
+
+    def owner_of_transaction_partition(self, partition: int) -> int:
+        return self.owner_of_offsets_partition(partition)
 
     def owner_of_topic_partition(self, topic: str, partition: int, assigned: int | None = None) -> int:
         if assigned in self._ids:
@@ -116,11 +122,14 @@ class Cluster:
         return self.nodes.get(self.ownership.owner_of_offsets_partition(offsets_partition))
 
     def transaction_coordinator(self, partition: int) -> ClusterNode | None:
-        """Return the node that owns a partition of the transaction log: that of the offsets partition of its number."""
-        return self.coordinator(partition)
+        """Return the node that owns a partition of the transaction log; None if there is none now."""
+        return self.nodes.get(self.ownership.owner_of_transaction_partition(partition))
 
     def owns_offsets_partition(self, partition: int) -> bool:
         return self.ownership.owner_of_offsets_partition(partition) == self.node_id
+
+    def owns_transaction_partition(self, partition: int) -> bool:
+        return self.ownership.owner_of_transaction_partition(partition) == self.node_id
 
     def first_producer_id(self, seconds_since_epoch: int) -> int:
         """Return the first producer id of a node that has given none. No other node uses it.

@@ -1,4 +1,4 @@
-"""The living cluster: nodes that come and go, and the node that owns each partition of the offsets log at the moment.
+"""The living cluster: nodes that come and go, and the node that owns each partition of a log at the moment.
 
 With a shared store of the log (`coordinator.storage.log_store`), any node can serve any partition. The store has the
 facts: which nodes have announced themselves and were heard of lately, and who claimed which partition. `ClusterMap` is
@@ -146,12 +146,19 @@ class LiveOwnership:
     is handed in; without one this node leads all of its own.
     """
 
-    __slots__ = ("_always", "_nodes", "_topics", "map", "me")
+    __slots__ = ("_always", "_first_transaction_partition", "_nodes", "_topics", "map", "me")
 
-    def __init__(self, me: ClusterNode, nodes: dict[int, ClusterNode], topics: Ownership | None = None) -> None:
+    def __init__(
+        self,
+        me: ClusterNode,
+        nodes: dict[int, ClusterNode],
+        topics: Ownership | None = None,
+        first_transaction_partition: int = 0,
+    ) -> None:
         self.me = me
         self.map = NO_MAP
         self._nodes = nodes  # `Cluster.nodes`; changed here
+        self._first_transaction_partition = first_transaction_partition  # the number of its claims
         self._topics = topics
         self._always = {**(nodes if topics is not None else {}), me.id: me}  # the rule for topics names any of them
 
@@ -174,6 +181,9 @@ class LiveOwnership:
     def owner_of_offsets_partition(self, partition: int) -> int:
         node = self.map.owner(partition)
         return NO_NODE if node is None or not node.is_fresh else node.node.id
+
+    def owner_of_transaction_partition(self, partition: int) -> int:
+        return self.owner_of_offsets_partition(self._first_transaction_partition + partition)
 
     def owner_of_topic_partition(self, topic: str, partition: int, assigned: int | None = None) -> int:
         if self._topics is not None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.storage.cleaner_checkpoint import write_checkpoint
-from coordinator.storage.file_names import SNAPSHOT_NAME, offsets_log_dir
+from coordinator.storage.file_names import SNAPSHOT_NAME, log_dir
 from coordinator.storage.log.errors import LogError
 from coordinator.storage.log.fs import FileSystem, RealFileSystem, read_whole, write_atomically
 from coordinator.storage.log.log import Log, LogConfig
@@ -35,7 +35,9 @@ from coordinator.storage.log_store import (
 )
 from coordinator.storage.snapshot import file
 from coordinator.storage.snapshot.file import Binding
-from coordinator.storage.snapshot.loading import load
+from coordinator.storage.snapshot.loading import Loaded, load
+from coordinator.storage.snapshot.transaction_tail import LoadedTransactions, TransactionTail
+from coordinator.storage.store_partitions import ONLY_OFFSETS, StorePartitions
 from protocol.record_batch import BatchHeader
 
 _LOAD_BYTES: Final = 1 << 20
@@ -47,11 +49,19 @@ class FileLogStore:
     concurrent_appends = 1
     deletes_below_snapshots = False
 
-    def __init__(self, data_dir: Path, config: LogConfig | None = None, fs: FileSystem | None = None) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        config: LogConfig | None = None,
+        fs: FileSystem | None = None,
+        partitions: StorePartitions = ONLY_OFFSETS,
+    ) -> None:
+        """`partitions`: those of the shared store, whose numbers name the logs."""
         self.name = f"files {data_dir}"
         self._data_dir = data_dir
         self._config = config or LogConfig()
         self._fs = fs or RealFileSystem()
+        self._partitions = partitions
         self._logs: dict[int, Log] = {}
         self._epochs: Counter[int] = Counter()  # by partition: of the newest claim
         self._one_at_a_time = threading.Lock()  # a cancelled call goes on in its thread
@@ -113,7 +123,8 @@ class FileLogStore:
                 raise LogStoreError(f"partition {claim.partition} is not empty; export to a new directory")
             self._begin(claim.partition, start_offset, head)
             if clean_up_to is not None:
-                write_checkpoint(self._fs, self._data_dir, {claim.partition: clean_up_to})
+                topic, partition = self._partitions.place(claim.partition)
+                write_checkpoint(self._fs, self._data_dir, {partition: clean_up_to}, topic=topic)
 
     def _begin(self, partition: int, start_offset: int, head: Sequence[Entry]) -> Log:
         """Write the segments of a compacted log, which no `Log` appends, and open it."""
@@ -160,7 +171,7 @@ class FileLogStore:
             return await asyncio.to_thread(self._snapshot, partition)
 
     def _snapshot(self, partition: int) -> StoredSnapshot | None:
-        directory = offsets_log_dir(self._data_dir, partition)
+        directory = self._directory(partition)
         try:
             next_offset = file.read_binding(self._fs, directory).next_offset
         except file.SnapshotError:  # the log has everything
@@ -173,6 +184,8 @@ class FileLogStore:
     def _in_thread_save_snapshot(self, claim: Claim, data: bytes) -> None:
         with self._one_at_a_time, _as_store_error():
             self._check(claim)
+            if self._partitions.transaction_partition(claim.partition) is not None:
+                return  # nothing reads it: the log has everything
             directory = self._log(claim.partition).directory
             write_atomically(self._fs, directory / SNAPSHOT_NAME, data)
 
@@ -196,19 +209,31 @@ class FileLogStore:
     def fold(self, partition: int) -> StoredSnapshot | None:
         """Make a snapshot of all records; None if there are none. For a thread. Raises LogError, OSError."""
         with self._one_at_a_time:
-            loaded = load(self._fs, self._log(partition), partition, chunk_bytes=_LOAD_BYTES)
+            loaded = self._loaded(partition)
             if loaded.last is None:
                 return None
             binding = Binding(partition, 0, loaded.next_offset, loaded.last)
             return StoredSnapshot(loaded.next_offset, b"".join(file.encode(binding, loaded.contents())))
 
+    def _loaded(self, partition: int) -> Loaded | LoadedTransactions:
+        log = self._log(partition)
+        if self._partitions.transaction_partition(partition) is None:
+            return load(self._fs, log, partition, chunk_bytes=_LOAD_BYTES)
+        tail = TransactionTail(None, None)
+        for header, batch in log.batches(chunk_bytes=_LOAD_BYTES):
+            tail.add(header, batch)
+        return tail.settle(log.log_end_offset)
+
     def _log(self, partition: int) -> Log:
         log = self._logs.get(partition)
         if log is None:
-            directory = offsets_log_dir(self._data_dir, partition)
+            directory = self._directory(partition)
             evidence = file.evidence(self._fs, directory, partition)
             log = self._logs[partition] = Log.open(directory, self._config, self._fs, evidence)
         return log
+
+    def _directory(self, partition: int) -> Path:
+        return log_dir(self._data_dir, *self._partitions.place(partition))
 
     def _check(self, claim: Claim) -> None:
         if self._epochs[claim.partition] != claim.epoch:

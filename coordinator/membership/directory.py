@@ -26,6 +26,7 @@ class StoreFacts(NamedTuple):
 
     cluster_id: str
     offsets_partitions: int
+    transaction_partitions: int = 8  # the default is that of a store that was made before there were transactions
 
 
 class NodeDirectory(Protocol):

@@ -44,7 +44,7 @@ CLAIMED_S: Final = 0.2  # at most, until the next partition is handed over altho
 
 
 class MembershipSettings(NamedTuple):
-    """Settings of `cluster.*`, and the number of partitions of the offsets log."""
+    """Settings of `cluster.*`, and the number of partitions that are claimed."""
 
     partitions: int
     lease_ms: int = 3000

@@ -14,21 +14,48 @@ from typing import TYPE_CHECKING, Final
 from coordinator.storage.offsets_log import OffsetsLog
 from coordinator.storage.snapshot.store_keeper import StoreSnapshots
 from coordinator.storage.store_flusher import StoreFlusher, StoreLog
+from coordinator.storage.store_partitions import StorePartitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from coordinator.config.config import Config
+    from coordinator.core.effects import Append
     from coordinator.core.live_cluster import ClusterMap, LiveOwnership
     from coordinator.membership.directory import Engine
     from coordinator.membership.membership import Membership
     from coordinator.server.runtime import Callbacks, Runtime
+    from coordinator.server.transactions import Transactions
     from coordinator.storage.log_store import Claim
     from coordinator.storage.machine import Machine
+    from protocol.error_codes import ErrorCode
 
 LOG: Final = logging.getLogger("coordinator.cluster")
 
 DRAIN_S: Final = 0.1  # how long a hand-over waits for appends; clients repeat those that are answered NOT_COORDINATOR
+
+
+class ClaimedTransactionLog:
+    """The partitions of the transaction log among those that a node has claimed."""
+
+    def __init__(self, log: OffsetsLog, partitions: StorePartitions) -> None:
+        self._log = log
+        self._partitions = partitions
+
+    def append(self, append: Append, timestamp_ms: int) -> None:
+        """Queue records, as `OffsetsLog.append` does."""
+        number = self._partitions.number_of_transaction_partition(append.partition)
+        self._log.append(append._replace(partition=number), timestamp_ms)
+
+    def set_leader_epoch(self, partition: int, leader_epoch: int) -> None:
+        """Set the leader epoch of the batches that follow."""
+        self._log.set_leader_epoch(self._partitions.number_of_transaction_partition(partition), leader_epoch)
+
+    async def drained(self) -> None:
+        """Return at once: partitions are drained one by one, before they are handed over."""
+
+    async def close(self) -> None:
+        """Do nothing: the log is closed by its owner."""
 
 
 class ClaimedPartitions:
@@ -41,6 +68,7 @@ class ClaimedPartitions:
         self.logs: dict[int, StoreLog] = {}
         self.snapshots = StoreSnapshots(config, engine.store, self.logs, machine)
         self._config = config
+        self._partitions = StorePartitions.of(config)
         self._engine = engine
         self._ownership = ownership
         self._machine = machine
@@ -60,7 +88,29 @@ class ClaimedPartitions:
                 clock=self._machine.monotonic,
             )
 
-        return OffsetsLog({}, config, loop, callbacks.on_durable, callbacks.on_failed, flusher)
+        def on_durable(partition: int, high_watermark: int) -> None:
+            if (number := self._partitions.transaction_partition(partition)) is None:
+                callbacks.on_durable(partition, high_watermark)
+            else:
+                self._transactions.on_durable(number, high_watermark)
+
+        def on_failed(partition: int, from_offset: int, error: ErrorCode) -> None:
+            if (number := self._partitions.transaction_partition(partition)) is None:
+                callbacks.on_failed(partition, from_offset, error)
+            else:
+                self._transactions.on_failed(number, from_offset, error)
+
+        return OffsetsLog({}, config, loop, on_durable, on_failed, flusher)
+
+    def transaction_log(self, log: OffsetsLog) -> ClaimedTransactionLog:
+        """Return the part of `log` that is the transaction log."""
+        return ClaimedTransactionLog(log, self._partitions)
+
+    @property
+    def _transactions(self) -> Transactions:
+        transactions = self.runtime.transactions
+        assert transactions is not None, "partitions of the transaction log are claimed by nodes that serve them"
+        return transactions
 
     def _fenced(self, partition: int) -> None:
         LOG.warning("append fenced partition=%d: another node has claimed it; it is given up here", partition)
@@ -84,10 +134,14 @@ class ClaimedPartitions:
         partition, runtime = claim.partition, self.runtime
         log = self.logs[partition] = StoreLog(claim)
         runtime.offsets_log.take(partition, log)
-        runtime.core.load_begin(partition)
-        runtime.end_of_event()
         try:
-            await runtime.load(partition)
+            if (number := self._partitions.transaction_partition(partition)) is None:
+                runtime.core.load_begin(partition)
+                runtime.end_of_event()
+                await runtime.load(partition)
+            else:
+                loop = asyncio.get_running_loop()
+                await self._transactions.take(number, self.snapshots.load_transactions(loop, log))
         except Exception:
             if self.logs.get(partition) is log:
                 self.give_up(partition)
@@ -96,7 +150,10 @@ class ClaimedPartitions:
     def give_up(self, partition: int) -> None:
         self.logs.pop(partition, None)
         self.runtime.offsets_log.give_up(partition)
-        self.runtime.give_up(partition)
+        if (number := self._partitions.transaction_partition(partition)) is None:
+            self.runtime.give_up(partition)
+        else:
+            self._transactions.give_up(number)
 
     async def before_stop(self) -> None:
         await self.snapshots.before_stop()

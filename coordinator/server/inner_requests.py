@@ -1,4 +1,7 @@
-"""Requests that one part of a node sends to another: their answers go to a function instead of a connection."""
+"""Requests that one part of a node sends to another: their answers go to a function instead of a connection.
+
+An answer of None says that there is none: the lease of the node has ended meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ class InnerSession:
         self._then(response)
 
     def close(self, reason: str) -> None:
-        """There is nothing to close."""
+        """Say that there is no answer."""
+        self._then(None)
 
 
 def inner_ticket(then: Callable[[Any], None]) -> Ticket:

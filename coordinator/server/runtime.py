@@ -276,8 +276,7 @@ class Runtime:
         """Send the replies and hand the appends to the offsets log. `ticket`: that of the request that caused them."""
         self._touched = True
         replies, appends = effects
-        if self.lease is not None and replies and not self.core.is_suspended and not self.lease.holds():
-            replies = self._not_answered(replies)
+        replies = self.if_lease_holds(replies)
         if len(replies) > REPLIES_AT_ONCE:
             self._answer_many(replies)
         else:
@@ -290,9 +289,13 @@ class Runtime:
             for append in appends:
                 self.offsets_log.append(append, wall_ms)
 
-    def _not_answered(self, replies: tuple[Reply, ...]) -> tuple[Reply, ...]:
-        """Close the connections of replies that were found while the lease ended: they may be old."""
-        assert self.lease is not None
+    def if_lease_holds(self, replies: tuple[Reply, ...]) -> tuple[Reply, ...]:
+        """Return replies that may be sent. If they were found while the lease ended, they may be old.
+
+        Then there are none, and the connections of those that wait for them are closed.
+        """
+        if self.lease is None or not replies or self.core.is_suspended or self.lease.holds():
+            return replies
         self.lease.check()
         for ticket, _ in replies:
             ticket.session.close("the lease of this node ended while it answered")
@@ -742,12 +745,16 @@ class Runtime:
     def suspend(self) -> None:
         """Answer nothing but errors until `resume`. No deadline passes meanwhile."""
         self.execute(self.core.suspend(self.now_ms()))
+        if self.transactions is not None:
+            self.transactions.core.is_suspended = True
         self.clock.halt()
         self.forget_templates()
 
     def resume(self) -> None:
         """Answer again."""
         self.core.resume()
+        if self.transactions is not None:
+            self.transactions.core.is_suspended = False
         self.clock.go_on()
         self._touched = self._topics_touched = True
         self.end_of_event()

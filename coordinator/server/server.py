@@ -46,7 +46,7 @@ from coordinator.server.stop_watchdog import watchdog
 from coordinator.server.supervised import ALONE, Supervised
 from coordinator.storage.catalogue_store import CatalogueStoreError
 from coordinator.storage.data_dir import DataDir, DataDirError, unusable
-from coordinator.storage.file_names import COMPACTION_DIR, WORKERS_DIR, compacted_log, offsets_partition
+from coordinator.storage.file_names import COMPACTION_DIR, WORKERS_DIR, compacted_log
 from coordinator.storage.log import redo
 from coordinator.storage.log.errors import CorruptLogError, LogError
 from coordinator.storage.log.flusher import FlushPolicy
@@ -221,11 +221,11 @@ def _was_compacted(fs: FileSystem, path: Path) -> bool:
 
 
 def _refuse_local_log(fs: FileSystem, path: Path) -> None:
-    """Raise StartupError if the data directory holds an offsets log, which would be ignored."""
-    found = [name for name in fs.listdir(path) if offsets_partition(name) is not None]
+    """Raise StartupError if the data directory holds a log of a coordinator, which would be ignored."""
+    found = [name for name in fs.listdir(path) if compacted_log(name) is not None]
     if found:
         raise StartupError(
-            f"the data directory {path} holds an offsets log ({found[0]}), but log.engine is set; copy it with "
+            f"the data directory {path} holds a log of its own ({found[0]}), but log.engine is set; copy it with "
             "`coordinator log import`, or choose another directory with --data-dir"
         )
 
@@ -315,8 +315,8 @@ class Server:
         if link is not None:
             link.attach(runtime)
             await _agreed(link.first_catalogue())
-        if config.has_topics and claimed is None:
-            self._serve_transactions(runtime, data_dir.path)
+        if config.has_topics:
+            self._serve_transactions(runtime, data_dir.path, claimed)
         listening.warn_of_open_ones()
         await listening.serve(runtime, runtime.users.credentials)
         # The figures of a worker, or behind the HTTP port of another part, are asked for as well.
@@ -533,11 +533,12 @@ class Server:
             machine=machine,
         )
 
-    def _serve_transactions(self, runtime: Runtime, path: Path) -> None:
+    def _serve_transactions(self, runtime: Runtime, path: Path, claimed: ClaimedPartitions | None) -> None:
         """Take requests of transactional producers. They wait until the transaction log is open."""
         from coordinator.server.transactions import Transactions
 
-        runtime.transactions = Transactions(runtime, asyncio.get_running_loop(), path, self._fs, self._links)
+        log = None if claimed is None else claimed.transaction_log(runtime.offsets_log)
+        runtime.transactions = Transactions(runtime, asyncio.get_running_loop(), path, self._fs, self._links, log)
         runtime.topics.serves_transactions = True
 
     async def _open_transactions(self, transactions: Transactions | None, path: Path) -> None:

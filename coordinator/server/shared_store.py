@@ -13,6 +13,7 @@ from coordinator.membership.directory import StoreFacts
 from coordinator.membership.membership import Membership, MembershipSettings
 from coordinator.server.claimed_partitions import ClaimedPartitions
 from coordinator.storage.log_store import LogStoreError
+from coordinator.storage.store_partitions import StorePartitions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -47,25 +48,34 @@ async def close_store(engine: Engine) -> None:
 
 
 async def _agreed(config: Config, engine: Engine) -> Config:
-    asked = config.offsets_topic_num_partitions
-    facts = await engine.directory.facts(StoreFacts(config.cluster_id, asked))
+    facts = await engine.directory.facts(
+        StoreFacts(config.cluster_id, config.offsets_topic_num_partitions, config.transaction_state_log_num_partitions)
+    )
     if facts.cluster_id != config.cluster_id:
         raise LogStoreError(
             f"{engine.store.name} belongs to the cluster {facts.cluster_id}, but cluster.id is {config.cluster_id}; "
             "set cluster.id to that, or log.engine to another store",
             may_pass=False,
         )
-    # The default is not a request, as for a data directory.
-    if asked not in (facts.offsets_partitions, keys()["offsets.topic.num.partitions"].default):
-        raise LogStoreError(
-            f"{engine.store.name} has {facts.offsets_partitions} offsets partitions, which cannot change any more; set "
-            f"offsets.topic.num.partitions={facts.offsets_partitions}, or log.engine to another store",
-            may_pass=False,
-        )
+    for key, asked, agreed in (
+        ("offsets.topic.num.partitions", config.offsets_topic_num_partitions, facts.offsets_partitions),
+        (
+            "transaction.state.log.num.partitions",
+            config.transaction_state_log_num_partitions,
+            facts.transaction_partitions,
+        ),
+    ):
+        if asked not in (agreed, keys()[key].default):  # the default is not a request, as for a data directory
+            raise LogStoreError(
+                f"{engine.store.name} has {key}={agreed}, which cannot change any more; set {key}={agreed}, or "
+                "log.engine to another store",
+                may_pass=False,
+            )
     has_topics = config.has_topics
     return replace(
         config,
         offsets_topic_num_partitions=facts.offsets_partitions,
+        transaction_state_log_num_partitions=facts.transaction_partitions,
         offsets_commit_topic_check=config.offsets_commit_topic_check and has_topics,
         auto_create_topics_enable=config.auto_create_topics_enable and has_topics,
         group_events_topic_enable=False,  # its partitions would move with those of the offsets log, but not their files
@@ -76,7 +86,7 @@ def living(cluster: Cluster, config: Config) -> Cluster:
     """Return a cluster whose nodes and owners are those of the newest map of the store."""
     nodes = dict(cluster.nodes)
     topics = cluster.ownership if config.cluster_nodes else None
-    return Cluster(nodes, cluster.node_id, LiveOwnership(cluster.me, nodes, topics))
+    return Cluster(nodes, cluster.node_id, LiveOwnership(cluster.me, nodes, topics, StorePartitions.of(config).offsets))
 
 
 def claimed_partitions(config: Config, engine: Engine, cluster: Cluster, machine: Machine) -> ClaimedPartitions:
@@ -90,7 +100,7 @@ async def join(
 ) -> Membership:
     """Announce this node, which begins to claim its share of the partitions. Raises LogStoreError."""
     settings = MembershipSettings(
-        config.offsets_topic_num_partitions,
+        StorePartitions.of(config).total,
         config.cluster_lease_ms,
         config.cluster_heartbeat_ms,
         config.cluster_rebalance_delay_ms,

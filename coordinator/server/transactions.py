@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from coordinator.core.topics.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, parse_partition_directory
 from coordinator.core.transactions.add_partitions import command_of
@@ -39,14 +39,15 @@ from protocol.schema import changed
 
 if TYPE_CHECKING:
     from coordinator.core.cluster import ClusterNode
-    from coordinator.core.effects import Ticket
+    from coordinator.core.effects import Append, Ticket
     from coordinator.core.transactions.effects import TransactionEffects, WriteMarkers
     from coordinator.core.transactions.entry import TransactionEntry, TransactionPartition
-    from coordinator.core.transactions.metadata import TopicPartition, TransactionMetadata
+    from coordinator.core.transactions.metadata import TopicPartition
     from coordinator.server.node_links import NodeLinks
     from coordinator.server.runtime import Runtime
     from coordinator.storage.log.fs import FileSystem
     from coordinator.storage.log.log import Log
+    from coordinator.storage.snapshot.transaction_tail import LoadedTransactions
 
 LOG: Final = logging.getLogger("coordinator.transactions")
 RECORDS_NAMED: Final = 100  # damaged ones of a partition, in the log of one load
@@ -58,19 +59,38 @@ def has_transaction_log(fs: FileSystem, data_dir: Path) -> bool:
     return any(found is not None and found[0] == TRANSACTIONS_TOPIC for found in parsed)
 
 
+class TransactionLog(Protocol):
+    """The log of the partitions that a node serves: an `OffsetsLog`, or the part of one in a shared store."""
+
+    def append(self, append: Append, timestamp_ms: int, /) -> None: ...
+
+    def set_leader_epoch(self, partition: int, leader_epoch: int, /) -> None: ...
+
+    async def drained(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
 class Transactions:
     """The transaction coordinator of one node, with its log."""
 
     def __init__(
-        self, runtime: Runtime, loop: asyncio.AbstractEventLoop, data_dir: Path, fs: FileSystem, links: NodeLinks
+        self,
+        runtime: Runtime,
+        loop: asyncio.AbstractEventLoop,
+        data_dir: Path,
+        fs: FileSystem,
+        links: NodeLinks,
+        log: TransactionLog | None = None,
     ) -> None:
+        """`log`: the one in a shared store, whose partitions the node claims. Otherwise there is one in files."""
         self.core = TransactionCoordinator(
             runtime.config,
             partitions=runtime.config.transaction_state_log_num_partitions,
             topic_partition_exists=runtime.topics.partition_exists,
             wall_offset_ms=runtime.core.wall_offset_ms,
             now_ms=runtime.now_ms(),
-            owns=runtime.cluster.owns_offsets_partition,
+            owns=runtime.cluster.owns_transaction_partition,
         )
         self._cluster = runtime.cluster
         self._peers = TransactionPeers(
@@ -80,14 +100,15 @@ class Transactions:
         self._loop = loop
         self._data_dir = data_dir
         self._fs = fs
-        self._log: OffsetsLog | None = None  # None: it is not open yet
+        self._log = log  # None: it is not open yet
+        self._files: OffsetsLog | None = None  # the same, if it is in files
         self._opening: asyncio.Task[None] | None = None
         self._waiting: list[Callable[[], None]] = []  # for the log
 
     @property
     def log(self) -> OffsetsLog | None:
-        """The transaction log; None until it is open."""
-        return self._log
+        """The transaction log in files; None until it is open."""
+        return self._files
 
     # -- opening -------------------------------------------------------------------------------------------------
 
@@ -123,15 +144,21 @@ class Transactions:
         logs = await loop.run_in_executor(
             None,
             partial(
-                open_logs, topic, self._data_dir, config, self._fs, self._cluster.owns_offsets_partition, no_evidence
+                open_logs,
+                topic,
+                self._data_dir,
+                config,
+                self._fs,
+                self._cluster.owns_transaction_partition,
+                no_evidence,
             ),
         )
-        self._log = OffsetsLog(
+        self._log = self._files = OffsetsLog(
             logs,
             config,
             loop,
-            self._on_durable,
-            self._on_failed,
+            self.on_durable,
+            self.on_failed,
             machine=self._runtime.machine,
             writer="transactions-writer",
         )
@@ -143,14 +170,26 @@ class Transactions:
     async def _load(self, partition: TransactionPartition, log: Log) -> None:
         """Read a partition and serve it. One that cannot be read answers NOT_COORDINATOR, and the others go on."""
         try:
-            entries, unfinished, replay = await self._loop.run_in_executor(None, _read, partition, log)
+            replay = await self._loop.run_in_executor(None, _read, log)
+            entries, unfinished = await self._loop.run_in_executor(None, _settled, partition, replay)
         except Exception as error:
             LOG.exception("loading failed topic=%s partition=%d error=%s", TRANSACTIONS_TOPIC, partition.number, error)
             self.core.load_failed(partition.number)
             return
+        self._serve(partition, replay, entries, unfinished, log.log_end_offset, replay.leader_epoch)
+
+    def _serve(
+        self,
+        partition: TransactionPartition,
+        replay: TransactionReplay,
+        entries: dict[str, TransactionEntry],
+        unfinished: list[TransactionEntry],
+        next_offset: int,
+        epoch: int,
+    ) -> None:
         assert self._log is not None
         # A compaction may remove all older batches, and with them the epoch that the next start reads.
-        self._log.set_leader_epoch(partition.number, replay.leader_epoch)
+        self._log.set_leader_epoch(partition.number, epoch)
         for record in replay.damaged[:RECORDS_NAMED]:
             LOG.error(
                 "record set aside topic=%s partition=%d offset=%d error=%s; its transactional id is not known any more",
@@ -161,11 +200,28 @@ class Transactions:
                 partition.number,
                 entries,
                 unfinished,
-                log.log_end_offset,
+                next_offset,
                 self._runtime.now_ms(),
-                coordinator_epoch=replay.leader_epoch,
+                coordinator_epoch=epoch,
             )
         )
+
+    # -- partitions of a shared store ----------------------------------------------------------------------------
+
+    async def take(self, number: int, reading: Awaitable[LoadedTransactions]) -> None:
+        """Serve a partition that this node has claimed, when it is read. Raises LogStoreError, LogError.
+
+        Its epoch is higher than that of the node that had it before, whose markers are refused from the first one on.
+        """
+        self.core.load_begin(number)
+        partition = self.core.partitions[number]
+        loaded = await reading
+        entries, unfinished = await self._loop.run_in_executor(None, _settled, partition, loaded.replay)
+        self._serve(partition, loaded.replay, entries, unfinished, loaded.next_offset, loaded.replay.leader_epoch + 1)
+
+    def give_up(self, number: int) -> None:
+        """Stop serving a partition, or loading it: another node may serve it from now on."""
+        self._execute_as_event(self.core.given_up(number, self._runtime.now_ms()))
 
     def _when_open(self, act: Callable[[], None]) -> None:
         """Call `act` now, or as soon as the log is open. It is also called if that fails: requests are refused then."""
@@ -199,7 +255,10 @@ class Transactions:
         (transaction,) = request.transactions
         owner = self.coordinator_of(transaction.transactional_id)
         if owner is None or owner.id == self._cluster.node_id:
-            self.handle(command_of(transaction), inner_ticket(then))
+            self.handle(
+                command_of(transaction),
+                inner_ticket(lambda answer: then(_no_answer() if answer is None else answer)),
+            )
         else:
             self._peers.ask(owner.id, request, lambda answer: then(_no_answer() if answer is NO_ANSWER else answer))
 
@@ -232,7 +291,7 @@ class Transactions:
         """Send the replies, append, and write markers. `ticket`: that of the request that caused them."""
         runtime = self._runtime
         runtime.transactions_touched()
-        for each, response in effects.replies:
+        for each, response in runtime.if_lease_holds(effects.replies):
             each.session.answer(each, response)
         if effects.appends and self._log is not None:
             if ticket is not None:
@@ -291,10 +350,12 @@ class Transactions:
 
     # -- time and the disk ---------------------------------------------------------------------------------------
 
-    def _on_durable(self, partition: int, high_watermark: int) -> None:
+    def on_durable(self, partition: int, high_watermark: int) -> None:
+        """Go on with what has waited for the records below `high_watermark`."""
         self._execute_as_event(self.core.appended(partition, high_watermark, self._runtime.now_ms()))
 
-    def _on_failed(self, partition: int, from_offset: int, error: ErrorCode) -> None:
+    def on_failed(self, partition: int, from_offset: int, error: ErrorCode) -> None:
+        """Undo what needs the records from an offset on, which are not in the log."""
         self._execute_as_event(self.core.append_failed(partition, from_offset, error, self._runtime.now_ms()))
 
     def advance_clock(self, now_ms: int) -> None:
@@ -331,13 +392,16 @@ def _no_answer() -> AddPartitionsToTxnResponse:
     return AddPartitionsToTxnResponse(error_code=int(ErrorCode.NETWORK_EXCEPTION))
 
 
-def _read(
-    partition: TransactionPartition, log: Log
-) -> tuple[dict[str, TransactionEntry], list[TransactionEntry], TransactionReplay]:
+def _read(log: Log) -> TransactionReplay:
     """Read a partition, in a thread."""
     replay = TransactionReplay()
     for header, batch in log.batches():
         replay.add_batch(header, bytes(batch))
-    found: dict[str, TransactionMetadata] = replay.settle()
-    entries, unfinished = entries_of(partition, found)
-    return entries, unfinished, replay
+    return replay
+
+
+def _settled(
+    partition: TransactionPartition, replay: TransactionReplay
+) -> tuple[dict[str, TransactionEntry], list[TransactionEntry]]:
+    """Return the ids of a partition that was read, in a thread."""
+    return entries_of(partition, replay.settle())

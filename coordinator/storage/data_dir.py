@@ -148,6 +148,15 @@ def unusable(path: Path, error: OSError) -> DataDirError:
     )
 
 
+def told_transaction_partitions(data_dir: Path) -> int | None:
+    """Return the number of partitions of the transaction log that a data directory tells; None: it tells none.
+
+    Raises DataDirError.
+    """
+    told = _read_meta(RealFileSystem(), data_dir).get(_TRANSACTIONS.key, "")
+    return int(told) if _NUMBER.fullmatch(told) else None
+
+
 def _read_meta(fs: FileSystem, path: Path) -> dict[str, str]:
     if not fs.exists(path / META_NAME):
         return {}

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,15 @@ from coordinator.cli.log.import_log import import_logs
 from coordinator.cli.main import main
 from coordinator.config.config import Config
 from coordinator.core.cluster import ClusterNode
+from coordinator.core.topics.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.engine.memory import MemoryEngineState, open_memory
 from coordinator.membership.directory import Engine, ExpiredError, StoreFacts
 from coordinator.storage.data_dir import DataDir
+from coordinator.storage.file_names import log_dir
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.log_store import ClaimLostError
 from coordinator.storage.memory_store import CallOutcome
+from tests.compaction.transactions import history, write
 from tests.conformance.exchange import KEPT_LOG
 from tests.engine.test_log_copy import log_of, replayed, snapshot_of
 from tests.support.daemon import Daemon
@@ -32,6 +36,7 @@ from tests.support.postgres import PASSWORD, SUPERUSER, PostgresServer
 CONFIG = Config(
     cluster_id="prod", node_id=9, cluster_lease_ms=300, cluster_heartbeat_ms=50, log_engine="postgresql://none/none"
 )
+PLACE = (OFFSETS_TOPIC, 0)
 NODE = ClusterNode(1, "127.0.0.1", 9092)
 STORE = ("--log-engine", "postgresql://127.0.0.1/none", "--cluster-id", "prod")
 
@@ -61,9 +66,9 @@ async def test_a_log_of_kafka_goes_into_the_store_and_out_again(
     state: MemoryEngineState, kafka: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = dumped(kafka, capsys)
-    await import_logs(engine_of(state), CONFIG, {kafka: [0]})
+    await import_logs(engine_of(state), CONFIG, {kafka: [PLACE]})
     assert capsys.readouterr().out == "__consumer_offsets-0: 20 batches, 0.0 MB, up to offset 22\n"
-    assert state.shared_facts == StoreFacts("prod", 1)
+    assert state.shared_facts == StoreFacts("prod", 1, 8)
     view = state.map()
     assert not view.nodes, "the command has left the cluster"
     assert view.owner(0) is None
@@ -79,7 +84,7 @@ async def test_a_log_of_kafka_goes_into_the_store_and_out_again(
 
 
 async def test_an_export_takes_no_claim(state: MemoryEngineState, kafka: Path, tmp_path: Path) -> None:
-    await import_logs(engine_of(state), CONFIG, {kafka: [0]})
+    await import_logs(engine_of(state), CONFIG, {kafka: [PLACE]})
     owner = open_memory(state, NODE.id)
     await owner.directory.announce(NODE, "run")
     claim = await owner.store.claim(0, 1)
@@ -157,28 +162,28 @@ async def living(state: MemoryEngineState, node: ClusterNode) -> AsyncIterator[E
 async def test_an_import_is_refused_beside_a_living_node(state: MemoryEngineState, kafka: Path) -> None:
     async with living(state, NODE):
         with pytest.raises(CliError, match=r"node 1@127\.0\.0\.1:9092 runs; stop all nodes"):
-            await import_logs(engine_of(state), CONFIG, {kafka: [0]})
+            await import_logs(engine_of(state), CONFIG, {kafka: [PLACE]})
         assert list(state.map().nodes) == [NODE.id], "the command has left"
     async with living(state, NODE._replace(id=CONFIG.node_id)):
         with pytest.raises(ExpiredError):
-            await import_logs(engine_of(state), CONFIG, {kafka: [0]})
+            await import_logs(engine_of(state), CONFIG, {kafka: [PLACE]})
     assert state.snapshot(0) is None
 
 
 async def test_an_import_outlasts_a_node_that_was_killed(state: MemoryEngineState, kafka: Path) -> None:
     async with living(state, NODE) as killed:
         await killed.store.claim(0, 0)
-    await import_logs(engine_of(state), CONFIG, {kafka: [0]})
+    await import_logs(engine_of(state), CONFIG, {kafka: [PLACE]})
     assert state.chunk(0, 0, 1 << 20)[1] == 22
 
 
 async def test_an_import_into_partitions_with_records_is_refused(
     state: MemoryEngineState, kafka: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await import_logs(engine_of(state), CONFIG, {kafka: [0]})
+    await import_logs(engine_of(state), CONFIG, {kafka: [PLACE]})
     before = state.chunk(0, 0, 1 << 20)
     with pytest.raises(CliError, match="partition 0 of memory has records up to offset 22"):
-        await import_logs(engine_of(state), CONFIG, {kafka: [0]})
+        await import_logs(engine_of(state), CONFIG, {kafka: [PLACE]})
     assert state.chunk(0, 0, 1 << 20) == before
     assert state.map().owner(0) is None
 
@@ -186,7 +191,58 @@ async def test_an_import_into_partitions_with_records_is_refused(
 async def test_the_number_of_partitions_must_be_that_of_the_store(state: MemoryEngineState, kafka: Path) -> None:
     await engine_of(state).directory.facts(StoreFacts("prod", 8))
     with pytest.raises(CliError, match="has 1 partitions, but the cluster prod in the store has 8"):
-        await import_logs(engine_of(state), CONFIG, {kafka: [0]})
+        await import_logs(engine_of(state), CONFIG, {kafka: [PLACE]})
+
+
+WITH_TOPICS = replace(CONFIG, topics_storage="local")
+
+
+@pytest.fixture
+def with_transactions(kafka: Path) -> Path:
+    """The directory with a transaction log of two partitions."""
+    for partition in range(2):
+        write(RealFileSystem(), log_dir(kafka, TRANSACTIONS_TOPIC, partition), history())
+    return kafka
+
+
+async def test_the_transaction_log_goes_with_the_offsets_log(
+    state: MemoryEngineState, with_transactions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = dumped(with_transactions, capsys)
+    places = [PLACE, (TRANSACTIONS_TOPIC, 0), (TRANSACTIONS_TOPIC, 1)]
+    await import_logs(engine_of(state), WITH_TOPICS, {with_transactions: places})
+    said = capsys.readouterr().out
+    assert [line.partition(":")[0] for line in said.splitlines()] == [
+        "__consumer_offsets-0",
+        "__transaction_state-0",
+        "__transaction_state-1",
+    ]
+    assert state.shared_facts == StoreFacts("prod", 1, 2)
+    copy = tmp_path / "copy"
+    await export(engine_of(state), CONFIG, copy)
+    assert capsys.readouterr().out == said
+    assert dumped(copy, capsys) == before
+    assert "transaction.state.log.num.partitions=2\n" in (copy / "meta.properties").read_text()
+    assert not (copy / "__transaction_state-0" / "live-state").exists()
+
+
+async def test_a_transaction_log_that_no_node_would_serve_is_left_and_said(
+    state: MemoryEngineState, with_transactions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await import_logs(engine_of(state), CONFIG, {with_transactions: [PLACE, (TRANSACTIONS_TOPIC, 0)]})
+    told = capsys.readouterr()
+    assert "set topics.storage=local" in told.err
+    assert "__transaction_state" not in told.out
+    assert 1 not in state.map().owners
+
+
+async def test_the_transaction_log_must_have_the_partitions_of_the_store(
+    state: MemoryEngineState, with_transactions: Path
+) -> None:
+    await engine_of(state).directory.facts(StoreFacts("prod", 1, 8))
+    places = [PLACE, (TRANSACTIONS_TOPIC, 0), (TRANSACTIONS_TOPIC, 1)]
+    with pytest.raises(CliError, match="has 2 partitions of the transaction log, but the cluster prod in the store"):
+        await import_logs(engine_of(state), WITH_TOPICS, {with_transactions: places})
 
 
 async def test_a_lease_that_is_lost_during_the_import_ends_it(state: MemoryEngineState, kafka: Path) -> None:
@@ -206,7 +262,7 @@ async def test_a_lease_that_is_lost_during_the_import_ends_it(state: MemoryEngin
 
     state.fate = take
     with pytest.raises(ClaimLostError, match="was claimed by a node; stop all nodes first"):
-        await import_logs(engine_of(state), CONFIG, {kafka: [0]})
+        await import_logs(engine_of(state), CONFIG, {kafka: [PLACE]})
     assert state.chunk(0, 0, 1 << 20)[0] == b""
     assert state.map().owners[0].node == NODE.id
 

@@ -272,3 +272,11 @@ def test_a_node_leads_all_of_its_own_topics_without_a_rule() -> None:
     ownership = LiveOwnership(me, {2: me})
     ownership.update(view(live(1), live(2)))
     assert ownership.owner_of_topic_partition("orders", 5) == 2
+
+
+def test_the_transaction_log_has_the_numbers_behind_the_offsets_log() -> None:
+    me = live(1).node
+    ownership = LiveOwnership(me, {1: me}, first_transaction_partition=2)
+    ownership.update(view(live(1), live(2), owners={0: owned(1), 2: owned(2), 3: owned(1)}))
+    assert [ownership.owner_of_transaction_partition(each) for each in range(2)] == [2, 1]
+    assert ownership.owner_of_offsets_partition(1) == NO_NODE

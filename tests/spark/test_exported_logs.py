@@ -22,6 +22,7 @@ import pytest
 from coordinator.cli.log.export import export
 from coordinator.cli.log.import_log import import_logs
 from coordinator.cli.main import main
+from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.engine.file_store import FileLogStore
 from coordinator.engine.log_copy import Unbroken, copy_partition
 from coordinator.history.commits import Cut, Standing, TopicPartition, standing
@@ -150,7 +151,7 @@ async def _through_a_database(
     try:
         opened = await database.unannounced(config, config.node_id)
         engine = Engine(opened.store, opened.directory, opened.documents)
-        await import_logs(engine, config, {source.data_dir: [0]})
+        await import_logs(engine, config, {source.data_dir: [(OFFSETS_TOPIC, 0)]})
         if serve is not None:
             await serve(database)
         await export(engine, config, directory / "copy")

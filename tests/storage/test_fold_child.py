@@ -50,7 +50,16 @@ def folded(chunks: list[bytes], end_offset: int, base: bytes | None = None, *, i
 
     def converse(stdin: IO[bytes], stdout: IO[bytes]) -> Any:
         has_base = base is not None
-        frames.write(stdin, {"partition": 0, "end_offset": end_offset, "has_base": has_base, "is_whole": is_whole})
+        frames.write(
+            stdin,
+            {
+                "partition": 0,
+                "end_offset": end_offset,
+                "has_base": has_base,
+                "is_whole": is_whole,
+                "is_of_transactions": False,
+            },
+        )
         for piece in ([base, None] if has_base else []) + [*chunks, None]:
             frames.write(stdin, piece)
         pieces: list[bytes] = []
@@ -109,7 +118,8 @@ from coordinator.storage.snapshot.store_keeper import CHILD
 children = Children()
 
 def converse(stdin, stdout):
-    frames.write(stdin, {"partition": 0, "end_offset": 1, "has_base": False, "is_whole": True})
+    order = {"partition": 0, "end_offset": 1, "has_base": False, "is_whole": True, "is_of_transactions": False}
+    frames.write(stdin, order)
     print(next(iter(children._running)).pid, flush=True)
     return frames.read(stdout)  # it waits for batches, which never come
 

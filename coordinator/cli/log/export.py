@@ -15,6 +15,7 @@ from coordinator.cli.engine import add_engine, engine_config, run_with_engine, s
 from coordinator.cli.errors import CliError
 from coordinator.storage.data_dir import DataDir, DataDirError
 from coordinator.storage.log.log import LogConfig
+from coordinator.storage.store_partitions import StorePartitions
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
@@ -55,8 +56,13 @@ async def export(engine: Engine, config: Config, directory: Path) -> None:
     facts = await engine.directory.known_facts()
     if facts is None:
         raise CliError(f"{engine.store.name} has no records of the cluster {config.cluster_id}; check --cluster-id", 1)
+    partitions = StorePartitions(facts.offsets_partitions, facts.transaction_partitions)
     identity = replace(
-        config, cluster_id=facts.cluster_id, offsets_topic_num_partitions=facts.offsets_partitions, cluster_nodes=""
+        config,
+        cluster_id=facts.cluster_id,
+        offsets_topic_num_partitions=partitions.offsets,
+        transaction_state_log_num_partitions=partitions.transactions,
+        cluster_nodes="",
     )
     try:
         data_dir = DataDir.open(directory, identity)
@@ -65,16 +71,23 @@ async def export(engine: Engine, config: Config, directory: Path) -> None:
     files = FileLogStore(
         directory,
         LogConfig(config.offsets_topic_segment_bytes, config.log_roll_ms, config.log_index_interval_bytes),
+        partitions=partitions,
     )
     has_records = False
     try:
-        for partition in range(facts.offsets_partitions):
+        for partition in await _claimed_once(engine, partitions):
             copied = await export_partition(engine.store, files, partition)
             if copied.end_offset:
                 has_records = True
-                say_copied(partition, copied, "compacted before")
+                say_copied(partitions.place(partition), copied, "compacted before")
     finally:
         await files.close()
         data_dir.close()
     if not has_records:
         raise CliError(f"{engine.store.name} has no records of the cluster {facts.cluster_id}; check --cluster-id", 1)
+
+
+async def _claimed_once(engine: Engine, partitions: StorePartitions) -> list[int]:
+    """Return the numbers of all partitions of the offsets log, and of those of the transaction log that nodes use."""
+    owners = (await engine.directory.view()).owners
+    return [number for number in range(partitions.total) if number < partitions.offsets or number in owners]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,9 +18,13 @@ from coordinator.cli.compact.daemon_lock import lock_of, sentences
 from coordinator.cli.engine import add_engine, engine_config, run_with_engine, say_copied
 from coordinator.cli.errors import CliError
 from coordinator.cli.log.partitions import data_dirs
-from coordinator.storage.file_names import offsets_partition
+from coordinator.cli.screen import tell
+from coordinator.core.topics.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from coordinator.storage.data_dir import told_transaction_partitions
+from coordinator.storage.file_names import compacted_log
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.log_store import Claim, LogStoreError
+from coordinator.storage.store_partitions import StorePartitions
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
@@ -46,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     config = engine_config(arguments)
     logs = {
-        data_dir: [number for each in partitions if (number := offsets_partition(each.name)) is not None]
+        data_dir: [found for each in partitions if (found := compacted_log(each.name)) is not None]
         for data_dir, partitions in data_dirs(arguments.data_dir).items()
     }
     with ExitStack() as locks:
@@ -58,45 +62,77 @@ def run(arguments: argparse.Namespace) -> int:
         return run_with_engine(config, lambda engine: import_logs(engine, config, logs))
 
 
-async def import_logs(engine: Engine, config: Config, logs: Mapping[Path, list[int]]) -> None:
-    """Copy these partitions of data directories, and print a line for each that has records.
+async def import_logs(engine: Engine, config: Config, logs: Mapping[Path, list[tuple[str, int]]]) -> None:
+    """Copy these partitions, by topic and number, of data directories; print a line for each that has records.
 
     CliError: a node runs, the store is not empty, or the directory is of another kind; LogStoreError.
     """
     from coordinator.engine.file_store import FileLogStore
     from coordinator.engine.log_copy import import_partition
 
-    await _check_partitions(engine.directory, config, logs)
-    wanted = sorted(number for numbers in logs.values() for number in numbers)
+    partitions = await _agreed_partitions(engine.directory, config, logs)
+    numbers = {data_dir: _numbers(places, partitions) for data_dir, places in logs.items()}
+    wanted = sorted(number for each in numbers.values() for number in each)
     async with _only_node(engine, config) as claims:
         for number in wanted:
             claims.append(await _claim_empty(engine, number))
         found = {claim.partition: claim for claim in claims}
-        for data_dir, numbers in logs.items():
-            files = FileLogStore(data_dir)
+        for data_dir, of_one in numbers.items():
+            files = FileLogStore(data_dir, partitions=partitions)
             try:
-                for number in numbers:
+                for number in of_one:
                     copied = await import_partition(files, engine.store, found[number])
                     if copied.end_offset:
-                        say_copied(number, copied, "with a snapshot of what was compacted before")
+                        say_copied(partitions.place(number), copied, "with a snapshot of what was compacted before")
             finally:
                 await files.close()
 
 
-async def _check_partitions(directory: NodeDirectory, config: Config, logs: Mapping[Path, list[int]]) -> None:
-    """Raise CliError if a directory has another number of partitions than the store."""
+async def _agreed_partitions(
+    directory: NodeDirectory, config: Config, logs: Mapping[Path, list[tuple[str, int]]]
+) -> StorePartitions:
+    """Return the partitions of the store, and of all directories. CliError: they have others."""
     from coordinator.history.source import HistorySource
     from coordinator.membership.directory import StoreFacts
 
-    for data_dir in logs:
+    facts: StoreFacts | None = None
+    for data_dir, places in logs.items():
         with sentences():
-            partitions = HistorySource.of(data_dir).offsets_partitions
-        facts = await directory.facts(StoreFacts(config.cluster_id, partitions))
-        if facts.offsets_partitions != partitions:
-            raise CliError(
-                f"{data_dir} has {partitions} partitions, but the cluster {facts.cluster_id} in the store has "
-                f"{facts.offsets_partitions}; take another --cluster-id"
+            offsets = HistorySource.of(data_dir).offsets_partitions
+            transactions = told_transaction_partitions(data_dir)
+        found = [partition for topic, partition in places if topic == TRANSACTIONS_TOPIC]
+        if transactions is None:  # a Kafka's directory has all of them
+            transactions = max(found) + 1 if found else config.transaction_state_log_num_partitions
+        facts = await directory.facts(StoreFacts(config.cluster_id, offsets, transactions))
+        for noun, here, there in (
+            ("", offsets, facts.offsets_partitions),
+            (
+                " of the transaction log",
+                transactions if found else facts.transaction_partitions,
+                facts.transaction_partitions,
+            ),
+        ):
+            if here != there:
+                raise CliError(
+                    f"{data_dir} has {here} partitions{noun}, but the cluster {facts.cluster_id} in the store has "
+                    f"{there}; take another --cluster-id"
+                )
+        if found and not config.has_topics:
+            tell(
+                "the transaction log is not imported, because nodes with these settings serve no transactions; if they "
+                "have topics, set topics.storage=local"
             )
+    assert facts is not None
+    return StorePartitions(facts.offsets_partitions, facts.transaction_partitions if config.has_topics else 0)
+
+
+def _numbers(places: Iterable[tuple[str, int]], partitions: StorePartitions) -> list[int]:
+    """Return the numbers that partitions have in the store, without those that it does not take."""
+    return [
+        partition if topic == OFFSETS_TOPIC else partitions.number_of_transaction_partition(partition)
+        for topic, partition in places
+        if topic == OFFSETS_TOPIC or partitions.transactions
+    ]
 
 
 @asynccontextmanager

@@ -98,6 +98,7 @@ class TransactionCoordinator:
     ) -> None:
         self.wall_offset_ms = wall_offset_ms  # wall clock minus monotonic clock; the runtime updates it
         self.is_down = False
+        self.is_suspended = False  # the lease of the partitions has ended: no request is answered
         self.counters = TransactionCounters()
         self.open: dict[TransactionEntry, None] = {}  # with an open or decided transaction; the oldest first
         self._config = config
@@ -226,9 +227,19 @@ class TransactionCoordinator:
                 self._begin_markers(entry, event)
         return event.effects()
 
+    def load_begin(self, number: int) -> None:
+        """Note that a partition of another node is being loaded. Its requests are answered so."""
+        self.partitions[number].state = PartitionState.LOADING
+
     def load_failed(self, number: int) -> None:
         """Mark a partition as failed, because its log cannot be read."""
         self.partitions[number].state = PartitionState.FAILED
+
+    def given_up(self, number: int, now_ms: int) -> TransactionEffects:
+        """Unload a partition, because another node serves it. Requests that wait get NOT_COORDINATOR."""
+        event = self._begin(now_ms)
+        self._unload(self.partitions[number], event)
+        return event.effects()
 
     def shutdown(self, now_ms: int) -> TransactionEffects:
         """Unload all partitions at the end of the process. Requests that wait get NOT_COORDINATOR (clients retry)."""
@@ -239,18 +250,21 @@ class TransactionCoordinator:
             event.reply(ticket, refused(ErrorCode.NOT_COORDINATOR))
         self._waiting_for_id.clear()
         for partition in self.partitions:
-            for append in partition.in_flight:
-                for answer in append.answers:
-                    event.reply(answer.ticket, answer.refused(ErrorCode.NOT_COORDINATOR))
-            partition.in_flight.clear()
-            for entry in partition.entries.values():
-                for answer in entry.end_answers:
-                    event.reply(answer.ticket, answer.refused(ErrorCode.NOT_COORDINATOR))
-                entry.cancel_timers()
-            partition.entries = {}
-            partition.state = PartitionState.NOT_OWNED
-        self.open.clear()
+            self._unload(partition, event)
         return event.effects()
+
+    def _unload(self, partition: TransactionPartition, event: TransactionEvent) -> None:
+        for append in partition.in_flight:
+            for answer in append.answers:
+                event.reply(answer.ticket, answer.refused(ErrorCode.NOT_COORDINATOR))
+        partition.in_flight.clear()
+        entries, partition.entries = partition.entries, {}
+        for entry in entries.values():
+            for answer in entry.end_answers:
+                event.reply(answer.ticket, answer.refused(ErrorCode.NOT_COORDINATOR))
+            entry.cancel_timers()
+            self.open.pop(entry, None)
+        partition.state = PartitionState.NOT_OWNED
 
     # -- queries -------------------------------------------------------------------------------------------------
 
@@ -277,7 +291,7 @@ class TransactionCoordinator:
     ) -> Generator[None, None, ListTransactionsResponse]:
         """Answer ListTransactions in steps; `pattern` is the compiled one of the request."""
         wall_ms = now_ms + self.wall_offset_ms
-        return listed(self.partitions, request, wall_ms, is_down=self.is_down, pattern=pattern)
+        return listed(self.partitions, request, wall_ms, is_down=self.is_down or self.is_suspended, pattern=pattern)
 
     def _describe(self, request: DescribeTransactionsRequest, ticket: Ticket, event: TransactionEvent) -> None:
         states = [
@@ -631,7 +645,7 @@ class TransactionCoordinator:
         """Return the error for an id that is not served here; NONE if it is."""
         if not transactional_id or not fits(transactional_id):
             return ErrorCode.INVALID_REQUEST
-        if self.is_down:
+        if self.is_down or self.is_suspended:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return self.partitions[self.partition_of(transactional_id)].error
 

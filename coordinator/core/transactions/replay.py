@@ -14,6 +14,7 @@ from protocol.record_batch import read_records
 from protocol.transaction_records import decode_transaction_key
 
 if TYPE_CHECKING:
+    from coordinator.core.offsets.raw_records import RawRecord
     from coordinator.core.transactions.metadata import TransactionMetadata
     from protocol.record_batch import BatchHeader
 
@@ -30,10 +31,10 @@ class TransactionReplay:
 
     def __init__(self) -> None:
         self.records = 0
-        self.unknown = 0  # records with keys of unknown versions
+        self.unknown = 0  # keys of unknown versions
         self.leader_epoch = 0  # the highest: a Kafka that had the log may have written markers with it
         self.damaged: list[DamagedTransaction] = []
-        self._newest: dict[str, tuple[bytes, int]] = {}  # transactional id -> value and log offset
+        self.newest: dict[bytes, RawRecord] = {}  # by key; records with unknown or damaged keys, too
 
     def add_batch(self, header: BatchHeader, batch: bytes) -> None:
         """Read the next batch, as raw bytes whose checksum is right."""
@@ -42,25 +43,21 @@ class TransactionReplay:
             return
         for record in read_records(batch, 0, header):
             self.records += 1
-            try:
-                transactional_id = decode_transaction_key(record.key or b"")
-            except DecodeError as error:
-                self.damaged.append(DamagedTransaction(record.offset, str(error)))
-                continue
-            if transactional_id is None:
-                self.unknown += 1
-            elif record.value is None:
-                self._newest.pop(transactional_id, None)
+            if record.value is None:
+                self.newest.pop(record.key or b"", None)
             else:
-                self._newest[transactional_id] = record.value, record.offset
+                self.newest[record.key or b""] = record.value, record.offset
 
     def settle(self) -> dict[str, TransactionMetadata]:
         """Return the state of each transactional id."""
         found: dict[str, TransactionMetadata] = {}
-        for transactional_id, (value, offset) in self._newest.items():
+        for key, (value, offset) in self.newest.items():
             try:
-                found[transactional_id] = metadata_of(value)
+                transactional_id = decode_transaction_key(key)
+                if transactional_id is None:
+                    self.unknown += 1
+                else:
+                    found[transactional_id] = metadata_of(value)
             except DecodeError as error:
                 self.damaged.append(DamagedTransaction(offset, str(error)))
-        self._newest.clear()
         return found

@@ -20,6 +20,7 @@ from coordinator.engine.kafka.store import KafkaLogStore
 from coordinator.engine.kafka.topics import open_topics
 from coordinator.membership.directory import Engine
 from coordinator.storage.log_store import LogStoreError
+from coordinator.storage.store_partitions import StorePartitions
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ async def open_kafka(config: Config, node_id: int) -> Engine:
     try:
         await make_contact(client, brokers, security)
         topics = await open_topics(
-            client, name, config.offsets_topic_num_partitions, require_sync=config.log_engine_require_sync
+            client, name, StorePartitions.of(config), require_sync=config.log_engine_require_sync
         )
         await prove_fencing(client, topics.probe, f"{name}-probe-{node_id}")
         cluster = ClusterTopic(client, topics.nodes)

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from coordinator.config.values import Address
 from coordinator.engine.kafka.client import BrokerError, KafkaClient, TopicPlace, raise_for
 from coordinator.storage.log_store import LogStoreError
+from coordinator.storage.store_partitions import StorePartitions
 from protocol.error_codes import ErrorCode
+from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from protocol.messages.metadata import MetadataResponse
 
 REPLICAS: Final = 3
 MIN_IN_SYNC: Final = 2
@@ -61,17 +65,23 @@ class EngineTopics(NamedTuple):
 class _Wanted(NamedTuple):
     name: str
     partitions: int
+    least: int  # partitions of one that an earlier version has made
     must: dict[str, str]  # settings that are also required of a topic that is there
     other: dict[str, str]
 
 
-async def open_topics(client: KafkaClient, name: str, partitions: int, *, require_sync: bool) -> EngineTopics:
-    """Create the topics that are missing and check the others. Raises LogStoreError."""
+async def open_topics(
+    client: KafkaClient, name: str, partitions: StorePartitions, *, require_sync: bool
+) -> EngineTopics:
+    """Create the topics that are missing and check the others. Raises LogStoreError.
+
+    Topics that were made before nodes claimed partitions of the transaction log get more partitions.
+    """
     large = {"max.message.bytes": str(MAX_MESSAGE_BYTES), **ANY_TIME}
     wanted = [
-        _Wanted(name, partitions, KEPT, large),
-        _Wanted(f"{name}-snapshots", partitions, KEPT, large),
-        _Wanted(f"{name}-nodes", NODES_PARTITIONS, COMPACTED, SMALL_SEGMENTS),
+        _Wanted(name, partitions.total, partitions.offsets, KEPT, large),
+        _Wanted(f"{name}-snapshots", partitions.total, partitions.offsets, KEPT, large),
+        _Wanted(f"{name}-nodes", NODES_PARTITIONS, NODES_PARTITIONS, COMPACTED, SMALL_SEGMENTS),
     ]
     for topic in wanted:
         await client.repeat(lambda topic=topic: _create(client, topic, require_sync))  # type: ignore[misc]
@@ -104,8 +114,7 @@ async def _create(client: KafkaClient, topic: _Wanted, require_sync: bool) -> No
         ],
         timeout_ms=int(client.timeout_s * 1000),
     )
-    controller = next((each for each in known.brokers if each.node_id == known.controller_id), known.brokers[0])
-    answer = (await client.ask(client.broker(controller.node_id), request)).topics[0]
+    answer = (await client.ask(_controller(client, known), request)).topics[0]
     if answer.error_code == ErrorCode.INVALID_REPLICATION_FACTOR:
         raise LogStoreError(
             f"Kafka at {client.address} has {len(known.brokers)} brokers, and log.engine.require.sync asks for "
@@ -119,7 +128,9 @@ async def _create(client: KafkaClient, topic: _Wanted, require_sync: bool) -> No
 
 async def _check(client: KafkaClient, topic: _Wanted, require_sync: bool) -> None:
     partitions = (await client.repeat(lambda: client.metadata([topic.name]))).topics[0].partitions
-    if len(partitions) != topic.partitions:
+    if topic.least <= len(partitions) < topic.partitions:
+        await client.repeat(lambda: _add_partitions(client, topic))
+    elif len(partitions) < topic.least:
         raise _refusal(f"topic {topic.name} has {len(partitions)} partitions, not {topic.partitions}", "recreate it")
     settings = await _settings(client, topic.name)
     for key, value in {**topic.must, "message.timestamp.type": "CreateTime"}.items():
@@ -135,6 +146,25 @@ async def _check(client: KafkaClient, topic: _Wanted, require_sync: bool) -> Non
             f"give it {REPLICAS} replicas, min.insync.replicas={MIN_IN_SYNC} and unclean.leader.election.enable=false, "
             "or set log.engine.require.sync=false for a test",
         )
+
+
+def _controller(client: KafkaClient, known: MetadataResponse) -> Address:
+    found = next((each for each in known.brokers if each.node_id == known.controller_id), known.brokers[0])
+    return client.broker(found.node_id)
+
+
+async def _add_partitions(client: KafkaClient, topic: _Wanted) -> None:
+    known = await client.metadata([topic.name])
+    if len(known.topics[0].partitions) >= topic.partitions:
+        return
+    request = CreatePartitionsRequest(
+        topics=[CreatePartitionsTopic(name=topic.name, count=topic.partitions, assignments=None)],
+        timeout_ms=int(client.timeout_s * 1000),
+    )
+    (answer,) = (await client.ask(_controller(client, known), request)).results
+    if answer.error_code != ErrorCode.INVALID_PARTITIONS:  # another node has been faster
+        raise_for(answer.error_code, answer.error_message)
+    raise BrokerError(ErrorCode.LEADER_NOT_AVAILABLE)  # have it looked up again until they are there
 
 
 def _refusal(fault: str, advice: str) -> LogStoreError:

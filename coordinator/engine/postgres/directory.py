@@ -133,7 +133,10 @@ class PostgresDirectory:
         """Return the facts of the store; None if it has none."""
         rows = await self._session.fetch(_FACTS, list(StoreFacts._fields))
         found = {name: value.decode() for name, value in rows}
-        return StoreFacts(found["cluster_id"], int(found["offsets_partitions"])) if found else None
+        if not found:
+            return None
+        cluster_id = found.pop("cluster_id")
+        return StoreFacts(cluster_id, **{name: int(value) for name, value in found.items()})
 
     async def announce(self, node: ClusterNode, incarnation: str) -> None:
         """Enter this node as up, and take its lock."""

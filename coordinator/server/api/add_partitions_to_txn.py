@@ -69,7 +69,10 @@ def _handle_of_node(node: Node, request: AddPartitionsToTxnRequest, ticket: Tick
         return
     results: dict[int, AddPartitionsToTxnResult] = {}
 
-    def answered(number: int, response: AddPartitionsToTxnResponse) -> None:
+    def answered(number: int, response: AddPartitionsToTxnResponse | None) -> None:
+        if response is None:
+            ticket.session.close("the lease of this node ended while partitions were verified")
+            return
         (results[number],) = response.results_by_transaction
         if len(results) == len(request.transactions):
             in_order = [results[each] for each in range(len(results))]

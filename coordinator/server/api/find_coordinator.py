@@ -36,7 +36,7 @@ TRANSACTION: Final = 1
 REFUSALS: Final = {
     TRANSACTION: (
         ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        "There are no transactions with log.engine or without topics: use the producer without a transactional id.",
+        "There are no transactions without topics (topics.storage=off): use the producer without a transactional id.",
     ),
     2: (ErrorCode.INVALID_REQUEST, "There is no share coordinator here: use a consumer group."),
 }
@@ -128,7 +128,7 @@ API = Api(
     section=Section.GROUPS,
     does="The node of a group or a transactional id, of many from 4 on.",
     refuses=(
-        "Transactional ids with `log.engine` or without topics: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, on which every "
+        "Transactional ids without topics (`topics.storage`): TRANSACTIONAL_ID_AUTHORIZATION_FAILED, on which every "
         "client gives up at once. Share groups: INVALID_REQUEST. Both with a text that says why."
     ),
 )

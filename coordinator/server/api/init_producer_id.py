@@ -52,7 +52,7 @@ API = Api(
     shape,
     does="Ids for idempotent and for transactional producers.",
     refuses=(
-        "A transactional id with `log.engine` or without topics: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, on which every "
+        "A transactional id without topics (`topics.storage`): TRANSACTIONAL_ID_AUTHORIZATION_FAILED, on which every "
         "client gives up at once."
     ),
 )

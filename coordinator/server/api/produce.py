@@ -77,7 +77,7 @@ API = Api(
         "0; 0 to 2 are not served."
     ),
     refuses=(
-        "Transactional batches with `log.engine`: INVALID_TXN_STATE. Record formats before 2 (that of Kafka 0.11): "
+        "Transactional batches without topics: INVALID_TXN_STATE. Record formats before 2 (that of Kafka 0.11): "
         "INVALID_RECORD."
     ),
 )

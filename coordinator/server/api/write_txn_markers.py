@@ -63,7 +63,10 @@ class SplitMarkers:
                 part.append((number, changed(marker, topics=topics)))
         return part
 
-    def _take(self, part: list[tuple[int, WritableTxnMarker]], response: WriteTxnMarkersResponse) -> None:
+    def _take(self, part: list[tuple[int, WritableTxnMarker]], response: WriteTxnMarkersResponse | None) -> None:
+        if response is None:
+            self._ticket.session.close("the lease of this node ended while markers were written")
+            return
         for (number, _), result in zip(part, response.markers, strict=True):
             for topic in result.topics:
                 self._results[number, topic.name] = topic

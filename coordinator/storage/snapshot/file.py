@@ -89,7 +89,7 @@ class Contents(NamedTuple):
     blocks: Iterable[bytes]
     open: dict[int, dict[bytes, RawRecord]]
     damaged: dict[bytes, RawRecord]
-    consumer: dict[bytes, RawRecord]
+    consumer: dict[bytes, RawRecord]  # those of transactional ids in a snapshot of the transaction log
     unknown: int
     groups: int  # blocks
     offsets: int

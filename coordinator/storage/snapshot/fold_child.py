@@ -16,6 +16,7 @@ from coordinator.storage.log.errors import LogError
 from coordinator.storage.snapshot.file import Binding, SnapshotError, encode
 from coordinator.storage.snapshot.loading import TailReplay
 from coordinator.storage.snapshot.store_keeper import add_chunk, tail_behind
+from coordinator.storage.snapshot.transaction_tail import TransactionTail
 
 
 def main() -> int:
@@ -26,8 +27,9 @@ def main() -> int:
     partition, end_offset = order["partition"], order["end_offset"]
     base = b"".join(_until_none(stdin)) if order["has_base"] else None
     chunks = _until_none(stdin)
+    tails = TransactionTail if order["is_of_transactions"] else TailReplay
     try:
-        tail = TailReplay(None, None, is_whole=order["is_whole"]) if base is None else tail_behind(base, partition)
+        tail = tails(None, None, is_whole=order["is_whole"]) if base is None else tail_behind(base, partition, tails)
         for chunk in chunks:
             add_chunk(tail, chunk, end_offset)
         loaded = tail.settle(end_offset)

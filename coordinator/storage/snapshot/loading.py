@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from coordinator.core.offsets.replay import Base, Replay, ReplayedGroup
 from coordinator.core.offsets.store import OffsetStore
@@ -128,14 +128,24 @@ def misfit(log: Log, binding: Binding) -> str:
     return ""
 
 
-class TailReplay:
+class BatchReplay(Protocol):
+    """Collects the records of a partition."""
+
+    def add_batch(self, header: BatchHeader, batch: bytes, /) -> None:
+        """Collect those of the next batch. Raises ProtocolError."""
+
+
+R = TypeVar("R", bound=BatchReplay)
+
+
+class BatchTail(Generic[R]):
     """Replays the batches behind a base, one after the other; without a base they are the whole log.
 
     `is_whole`: no cleaner compacts this log, so that no record of it may be missing, as none may behind a base.
     """
 
-    def __init__(self, base: Base | None, last: LastBatch | None, *, is_whole: bool = False) -> None:
-        self._replay = Replay(base)
+    def __init__(self, replay: R, base: Base | None, last: LastBatch | None, *, is_whole: bool) -> None:
+        self._replay = replay
         self._base = base
         self._last = last
         self._is_whole = is_whole or base is not None
@@ -156,20 +166,31 @@ class TailReplay:
             raise LogError(f"the batch at offset {header.base_offset} cannot be read: {error}") from None
         self._bytes += len(batch)
 
-    def settle(self, end_offset: int) -> Loaded:
-        """Return the state behind the last batch. SnapshotError: records below `end_offset` are missing."""
+    def _ended(self, end_offset: int) -> tuple[LastBatch | None, int]:
+        """Return the last batch, and the end of the snapshot or -1. SnapshotError: records are missing."""
         base, header = self._base, self._header
         if self._is_whole and self._due != end_offset:  # the newest segment begins later than the last record ends
             raise self._missing()
         if header is not None:
             self._last = LastBatch(header.base_offset, header.crc, header.partition_leader_epoch)
-        found, store = self._replay.settle()
-        snapshot_offset = -1 if base is None else base.next_offset
-        return Loaded(self._replay, found, store, end_offset, self._last, snapshot_offset, "", self._bytes)
+        return self._last, -1 if base is None else base.next_offset
 
     def _missing(self) -> SnapshotError:
         why = "were compacted since" if self._base is not None else "are missing"
         return SnapshotError(f"records behind offset {self._due} {why}")
+
+
+class TailReplay(BatchTail[Replay]):
+    """The tail of a partition of the offsets log."""
+
+    def __init__(self, base: Base | None, last: LastBatch | None, *, is_whole: bool = False) -> None:
+        super().__init__(Replay(base), base, last, is_whole=is_whole)
+
+    def settle(self, end_offset: int) -> Loaded:
+        """Return the state behind the last batch. SnapshotError: records below `end_offset` are missing."""
+        last, snapshot_offset = self._ended(end_offset)
+        found, store = self._replay.settle()
+        return Loaded(self._replay, found, store, end_offset, last, snapshot_offset, "", self._bytes)
 
 
 def follow(

@@ -41,7 +41,8 @@ class _Row(NamedTuple):
 
 def compacted_batches(snapshot: bytes, below: int) -> list[Entry]:
     """Return the records of a snapshot with offsets below `below`, in order. Raises SnapshotError."""
-    _, base = file.decode(snapshot)
+    binding, base = file.decode(snapshot)
+    leader_epoch = binding.last.leader_epoch
     entries: list[Entry] = []
     run: list[_Row] = []
     for row in sorted(row for row in _rows(base) if row.offset < below):
@@ -50,21 +51,22 @@ def compacted_batches(snapshot: bytes, below: int) -> list[Entry]:
             or (row.timestamp_ms, row.producer_id) != run[-1][1:3]
             or len(run) == _MOST_RECORDS
         ):
-            entries.append(_batch_of(run))
+            entries.append(_batch_of(run, leader_epoch))
             run = []
         run.append(row)
     if run:
-        entries.append(_batch_of(run))
+        entries.append(_batch_of(run, leader_epoch))
     return entries
 
 
-def _batch_of(run: list[_Row]) -> Entry:
+def _batch_of(run: list[_Row], leader_epoch: int) -> Entry:
     first = run[0]
     is_open = first.producer_id != NO_PRODUCER
     batch = build_batch(
         [(row.key, row.value) for row in run],
         base_offset=first.offset,
         timestamp_ms=first.timestamp_ms,
+        leader_epoch=leader_epoch,
         producer_id=first.producer_id,
         producer_epoch=0 if is_open else NO_PRODUCER,
         is_transactional=is_open,

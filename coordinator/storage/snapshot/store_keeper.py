@@ -12,7 +12,7 @@ import contextlib
 import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from coordinator.core.loading import LoadedState
 from coordinator.storage.log.errors import LogError
@@ -22,6 +22,8 @@ from coordinator.storage.snapshot import file
 from coordinator.storage.snapshot.file import OlderSnapshotError, SnapshotError
 from coordinator.storage.snapshot.keeper import SnapshotCounters
 from coordinator.storage.snapshot.loading import Loaded, TailReplay
+from coordinator.storage.snapshot.transaction_tail import LoadedTransactions, TransactionTail
+from coordinator.storage.store_partitions import StorePartitions
 from protocol.errors import ProtocolError
 from protocol.record_batch import read_header, verify
 
@@ -38,6 +40,7 @@ CHILD: Final = (sys.executable, "-m", "coordinator.storage.snapshot.fold_child")
 CHILD_TIMEOUT_S: Final = 3600.0
 PIECE_BYTES: Final = 1 << 20
 CHUNK_BYTES: Final = 2 << 20  # read from the store while the chunk before is replayed
+Tail = TailReplay | TransactionTail
 InThread = Callable[..., Any]  # awaitable: `run(function, *arguments)`
 T = TypeVar("T")
 
@@ -56,6 +59,7 @@ class StoreSnapshots:
         self._config = config
         self._store = store
         self._logs = logs  # of the partitions that this node serves
+        self._partitions = StorePartitions.of(config)
         self._monotonic = machine.monotonic
         self._children: Children | None = None
         self._making: set[int] = set()  # partitions
@@ -81,18 +85,26 @@ class StoreSnapshots:
         Raises LogStoreError, LogError.
         """
         log = self._logs[shard.partition]
-
-        async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-            return await loop.run_in_executor(None, function, *arguments)
-
+        in_thread = in_threads_of(loop)
         loaded = await read_partition(self._store, shard.partition, log.high_watermark, in_thread)
+        self._note(log, loaded)
+        return await in_thread(_restored, loaded, shard, wall_ms)  # type: ignore[no-any-return]
+
+    async def load_transactions(self, loop: asyncio.AbstractEventLoop, log: StoreLog) -> LoadedTransactions:
+        """Read a claimed partition of the transaction log. Raises LogStoreError, LogError."""
+        loaded = await read_partition(
+            self._store, log.claim.partition, log.high_watermark, in_threads_of(loop), TransactionTail
+        )
+        self._note(log, loaded)
+        return loaded
+
+    def _note(self, log: StoreLog, loaded: Loaded | LoadedTransactions) -> None:
         self.counters.replayed_records += loaded.records
         if loaded.snapshot_offset >= 0:
             self.counters.from_snapshot += 1
         else:
             self.counters.from_log += 1
         log.tail_bytes = loaded.tail_bytes
-        return await in_thread(_restored, loaded, shard, wall_ms)  # type: ignore[no-any-return]
 
     # -- while it serves -----------------------------------------------------------------------------------------
 
@@ -196,8 +208,14 @@ class StoreSnapshots:
         stored = on_loop(self._store.load_snapshot(partition))
         if stored is not None and self._needs_all(stored):
             stored = None
-        order = {"partition": partition, "end_offset": end_offset, "has_base": stored is not None}
-        frames.write(stdin, {**order, "is_whole": self._store.deletes_below_snapshots})
+        order = {
+            "partition": partition,
+            "end_offset": end_offset,
+            "has_base": stored is not None,
+            "is_whole": self._store.deletes_below_snapshots,
+            "is_of_transactions": self._partitions.transaction_partition(partition) is not None,
+        }
+        frames.write(stdin, order)
         if stored is not None:
             for start in range(0, len(stored.data), PIECE_BYTES):
                 frames.write(stdin, stored.data[start : start + PIECE_BYTES])
@@ -238,14 +256,35 @@ def _restored(loaded: Loaded, shard: Shard, wall_ms: int) -> tuple[LoadedState, 
     return loaded_state, loaded.next_offset
 
 
-async def read_partition(store: LogStore, partition: int, end_offset: int, in_thread: InThread) -> Loaded:
+def in_threads_of(loop: asyncio.AbstractEventLoop) -> InThread:
+    """Return a function that calls another one in a thread."""
+
+    async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+        return await loop.run_in_executor(None, function, *arguments)
+
+    return in_thread
+
+
+@overload
+async def read_partition(store: LogStore, partition: int, end_offset: int, in_thread: InThread) -> Loaded: ...
+
+
+@overload
+async def read_partition(
+    store: LogStore, partition: int, end_offset: int, in_thread: InThread, tails: type[TransactionTail]
+) -> LoadedTransactions: ...
+
+
+async def read_partition(
+    store: LogStore, partition: int, end_offset: int, in_thread: InThread, tails: type[Tail] = TailReplay
+) -> Loaded | LoadedTransactions:
     """Read a partition up to `end_offset`: its newest snapshot and the batches behind it.
 
-    All batches are read instead if the snapshot does not fit and they are complete without it. Raises LogStoreError,
-    LogError.
+    `tails` replays them, and depends on the topic. All batches are read instead if the snapshot does not fit and they
+    are complete without it. Raises LogStoreError, LogError.
     """
     try:
-        return await _read_newest(store, partition, end_offset, in_thread)
+        return await _read_newest(store, partition, end_offset, in_thread, tails)
     except (LogError, SnapshotError) as error:
         if store.deletes_below_snapshots:
             raise LogStoreError(
@@ -253,32 +292,42 @@ async def read_partition(store: LogStore, partition: int, end_offset: int, in_th
                 may_pass=False,
             ) from None
         LOG.warning("partition=%d is read from its first record on: the snapshot cannot be used: %s", partition, error)
-    return await _read_batches(store, partition, 0, end_offset, TailReplay(None, None), in_thread)
+    return await _read_batches(store, partition, 0, end_offset, tails(None, None), in_thread)
 
 
-async def _read_newest(store: LogStore, partition: int, end_offset: int, in_thread: InThread) -> Loaded:
+async def _read_newest(
+    store: LogStore, partition: int, end_offset: int, in_thread: InThread, tails: type[Tail]
+) -> Loaded | LoadedTransactions:
     """Read the newest snapshot and the batches behind it. SnapshotError: it does not fit, or records are missing."""
     stored = await store.load_snapshot(partition)
     if stored is None:
-        tail, from_offset = TailReplay(None, None, is_whole=store.deletes_below_snapshots), 0
+        tail, from_offset = tails(None, None, is_whole=store.deletes_below_snapshots), 0
     else:
         if not store.deletes_below_snapshots and file.lacks_consumer_groups(stored.data):
             raise OlderSnapshotError
-        tail, from_offset = await in_thread(tail_behind, stored.data, partition), stored.next_offset
+        tail, from_offset = await in_thread(tail_behind, stored.data, partition, tails), stored.next_offset
     return await _read_batches(store, partition, from_offset, end_offset, tail, in_thread)
 
 
-def tail_behind(data: bytes, partition: int) -> TailReplay:
+@overload
+def tail_behind(data: bytes, partition: int) -> TailReplay: ...
+
+
+@overload
+def tail_behind(data: bytes, partition: int, tails: type[Tail]) -> Tail: ...
+
+
+def tail_behind(data: bytes, partition: int, tails: type[Tail] = TailReplay) -> Tail:
     """Return an empty tail behind a snapshot. Raises SnapshotError."""
     binding, base = file.decode(data)
     if binding.partition != partition:
         raise SnapshotError(f"it is of partition {binding.partition}")
-    return TailReplay(base, binding.last)
+    return tails(base, binding.last)
 
 
 async def _read_batches(
-    store: LogStore, partition: int, from_offset: int, end_offset: int, tail: TailReplay, in_thread: InThread
-) -> Loaded:
+    store: LogStore, partition: int, from_offset: int, end_offset: int, tail: Tail, in_thread: InThread
+) -> Loaded | LoadedTransactions:
     """Replay each chunk while the next one is read."""
     chunks = aiter(store.batches(partition, from_offset, CHUNK_BYTES, joined=True))
     reading = _begin_reading(chunks)
@@ -288,8 +337,7 @@ async def _read_batches(
             await in_thread(add_chunk, tail, chunk, end_offset)
     finally:
         reading.cancel()
-    loaded: Loaded = await in_thread(tail.settle, end_offset)
-    return loaded
+    return await in_thread(tail.settle, end_offset)  # type: ignore[no-any-return]
 
 
 async def _next_of(chunks: AsyncIterator[bytes]) -> bytes | None:
@@ -302,7 +350,7 @@ def _begin_reading(chunks: AsyncIterator[bytes]) -> asyncio.Task[bytes | None]:
     return reading
 
 
-def add_chunk(tail: TailReplay, chunk: bytes, end_offset: int) -> None:
+def add_chunk(tail: Tail, chunk: bytes, end_offset: int) -> None:
     """Replay a chunk of whole batches, up to the end of the partition when it was claimed."""
     position = 0
     while position < len(chunk):

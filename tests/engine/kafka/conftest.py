@@ -11,6 +11,7 @@ import pytest
 from coordinator.config.values import parse_address
 from coordinator.engine.kafka.client import KafkaClient
 from coordinator.engine.kafka.topics import open_topics
+from coordinator.storage.store_partitions import StorePartitions
 from tests.conformance.kafka import Kafka
 from tests.engine.kafka.nodes import KafkaNodes, KafkaTopic
 from tests.support.kafka_cluster import KafkaCluster
@@ -39,7 +40,7 @@ def topic(broker: Kafka) -> KafkaTopic:
 
     async def create() -> KafkaTopic:
         client = KafkaClient([parse_address(broker.address)], 30.0)
-        topics = await open_topics(client, "kit", KIT_PARTITIONS, require_sync=False)
+        topics = await open_topics(client, "kit", StorePartitions(KIT_PARTITIONS), require_sync=False)
         await client.close()
         return KafkaTopic(broker.port, topics, itertools.count(), itertools.count(1))
 

@@ -24,6 +24,7 @@ from coordinator.storage.log_store import (
     ClaimLostError,
     LogStoreError,
 )
+from coordinator.storage.store_partitions import StorePartitions
 from protocol.error_codes import ErrorCode
 from protocol.record_batch import build_batch
 from tests.conformance.kafka import Kafka
@@ -166,7 +167,7 @@ async def test_an_owner_that_was_idle_for_longer_than_its_producer_lives(tmp_pat
     try:
         kafka.start()
         client = KafkaClient([parse_address(kafka.address)], 10.0)
-        topics = await open_topics(client, "idle", 2, require_sync=False)
+        topics = await open_topics(client, "idle", StorePartitions(2), require_sync=False)
         nodes = KafkaNodes(KafkaTopic(kafka.port, topics, iter(range(2)), iter(range(1, 9))))
         first, second, partition = await nodes.node(), await nodes.node(), nodes.partition()
         former = await first.claim(partition)
