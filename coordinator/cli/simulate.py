@@ -22,7 +22,7 @@ import msgspec
 from coordinator.cli.errors import CliError
 from coordinator.cli.screen import need_extra
 from coordinator.simulation import faults, shared_faults
-from coordinator.simulation.run import DISKS, SHARED, TRANSACTIONS, simulate
+from coordinator.simulation.run import DISKS, SHARED, SHARED_TRANSACTIONS, TRANSACTIONS, simulate
 from coordinator.torture.schedule import Schedule, read_schedule, write_schedule
 from coordinator.torture.shrink import shrink
 
@@ -52,9 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--steps", metavar="N", type=int, default=5000, help="steps of each, at least; default: 5000")
     add(
         "--store",
-        choices=(DISKS, SHARED, TRANSACTIONS),
+        choices=(DISKS, SHARED, TRANSACTIONS, SHARED_TRANSACTIONS),
         default=DISKS,
-        help="where nodes keep the offsets log; transactions: disks, with transactional producers",
+        help="where nodes keep the logs of the coordinator; transactions: disks, with transactional producers",
     )
     add("--parallel", metavar="N", type=int, default=os.cpu_count() or 1, help="processes; default: the processors")
     add("--replay", metavar="FILE", type=Path, help="take the faults of this file, in the world of its seed")
@@ -98,7 +98,7 @@ def _seeds(text: str) -> range:
 
 
 def _replayed(path: Path, store: str) -> Schedule:
-    known = shared_faults.TAKE if store == SHARED else faults.TAKE
+    known = shared_faults.TAKE if store in (SHARED, SHARED_TRANSACTIONS) else faults.TAKE
     try:
         schedule = read_schedule(path.read_text(encoding="utf-8"))
         if strange := [step.do for step in schedule.steps if step.do not in known]:

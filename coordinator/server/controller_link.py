@@ -105,6 +105,7 @@ class ControllerLink:
         self._said = ""  # the state that was logged last
         self._is_stopped = False
         self.is_following = False
+        self.current_as_of_ms = -1  # when the last question was sent to which the controller has answered
 
     def attach(self, runtime: Runtime) -> None:
         """Use this node's runtime from now on."""
@@ -183,6 +184,7 @@ class ControllerLink:
         """Send one long poll, and apply the catalogue in its answer."""
         catalogue = self._runtime.topics.catalogue
         request = self._question(peer.node, catalogue.revision, max_wait_ms)
+        asked_ms = self._runtime.now_ms()
         answer = await peer.call(request, 0, within_s=max_wait_ms / 1000 + ANSWER_S)
         reason = _disagreement(peer.node, answer)
         if reason is not None:
@@ -193,6 +195,7 @@ class ControllerLink:
         for each in answer.documents:
             await self._follow_document(each)
         self.is_following = True
+        self.current_as_of_ms = asked_ms
         self._say(
             logging.INFO,
             f"following node={peer.node.id} address={peer.node.host}:{peer.node.port}",

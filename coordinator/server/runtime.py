@@ -113,6 +113,7 @@ class Link(Protocol):
     """The link of a node to the controller of its cluster."""
 
     is_following: bool
+    current_as_of_ms: int  # the catalogue here has all changes that the controller had made by then
 
     def want(self, topics: Iterable[str]) -> None:
         """Ask for topics that clients would have created."""

@@ -87,7 +87,7 @@ class Transactions:
         self.core = TransactionCoordinator(
             runtime.config,
             partitions=runtime.config.transaction_state_log_num_partitions,
-            topic_partition_exists=runtime.topics.partition_exists,
+            is_deleted=self._is_deleted,
             wall_offset_ms=runtime.core.wall_offset_ms,
             now_ms=runtime.now_ms(),
             owns=runtime.cluster.owns_transaction_partition,
@@ -339,6 +339,15 @@ class Transactions:
                 SplitMarkers(self._runtime, request, inner_ticket(answered)).send(self._runtime.now_ms())
             else:
                 self._peers.ask(node_id, request, answered)
+
+    def _is_deleted(self, topic: str, index: int, existed_ms: int) -> bool:
+        """Return whether a partition that existed at a time does not any more.
+
+        A node that has not heard of the controller since then may know less than the one that began the transaction.
+        """
+        link = self._runtime.link
+        is_current = self._cluster.is_controller or (link is not None and link.current_as_of_ms > existed_ms)
+        return is_current and not self._runtime.topics.partition_exists(topic, index)
 
     def _leader_of(self, topic: str, index: int) -> int:
         """Return the node that leads a partition: this one, if none is known, for the error that says so."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 DISKS: Final = "disks"
 SHARED: Final = "shared"
 TRANSACTIONS: Final = "transactions"
+SHARED_TRANSACTIONS: Final = "shared-transactions"
 MOST_MEMBERS: Final = 4  # of a group
 TOPICS: Final = {"orders": 3, "payments": 2}
 ENDED_S: Final = 120.0  # after which nothing may be left of ended clients
@@ -415,7 +416,7 @@ def simulate(
     """Run the simulation of a seed. `schedule`: in place of its own one. `kinds`: the faults of its own one.
 
     `store`: DISKS, where each node keeps its offsets log on its own; SHARED, where all nodes share a store;
-    TRANSACTIONS, the first with transactional producers.
+    TRANSACTIONS and SHARED_TRANSACTIONS, the same with transactional producers.
     """
     made: type[Simulation] = Simulation
     if store == SHARED:
@@ -426,4 +427,8 @@ def simulate(
         from coordinator.simulation.transaction_run import TransactionSimulation  # late: likewise
 
         made = TransactionSimulation
+    elif store == SHARED_TRANSACTIONS:
+        from coordinator.simulation.shared_transaction_run import SharedTransactionSimulation  # late: likewise
+
+        made = SharedTransactionSimulation
     return made(seed, steps=steps, schedule=schedule, kinds=kinds).run()

@@ -14,7 +14,7 @@ from coordinator.server.supervised import Supervised
 from coordinator.simulation.node import SimulatedNode
 from coordinator.storage.log_store import LogStoreError
 from coordinator.storage.snapshot.file import Binding, SnapshotError, encode
-from coordinator.storage.snapshot.store_keeper import StoreSnapshots, read_partition
+from coordinator.storage.snapshot.store_keeper import StoreSnapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ class SnapshotsInProcess(StoreSnapshots):
     """Snapshots that are folded without a child process."""
 
     async def _folded(self, partition: int, end_offset: int) -> list[bytes]:
-        loaded = await read_partition(self._store, partition, end_offset, call_now)
+        loaded = await self.read(partition, end_offset, call_now)
         if loaded.last is None:
             raise SnapshotError("the log is empty")
         return list(encode(Binding(partition, 0, end_offset, loaded.last), loaded.contents()))

@@ -121,6 +121,7 @@ class SharedSimulation(Simulation):
         }
         self._group_max_size = chance.choice((2, 4, 4))
         config["group.max.size"] = str(self._group_max_size)
+        config |= self._topic_settings(chance, count)
         self.store = SimulatedStore(self.world, lease_ms, self.history.restarted)
         added_s = self.world.now_s + chance.random() * ADDED_S if chance.random() < 0.5 else 0.0
         return {
@@ -134,6 +135,10 @@ class SharedSimulation(Simulation):
             )
             for number in range(1, count + 1)
         }
+
+    def _topic_settings(self, chance: random.Random, count: int) -> dict[str, str]:
+        """Return the settings of topics, if there are any. `count`: number of nodes."""
+        return {}
 
     def _make_invariants(self) -> SharedInvariants:
         return SharedInvariants(self.world, self.history, self.nodes, self.store, self._offsets_partitions)

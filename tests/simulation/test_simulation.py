@@ -11,7 +11,7 @@ import pytest
 
 from coordinator.simulation import shared_faults
 from coordinator.simulation.faults import TAKE, schedule
-from coordinator.simulation.run import DISKS, SHARED, TRANSACTIONS, Simulation, simulate
+from coordinator.simulation.run import DISKS, SHARED, SHARED_TRANSACTIONS, TRANSACTIONS, Simulation, simulate
 from coordinator.torture.schedule import STEPS, Schedule, Step
 from tests.simulation.mutants import FOUND, MUTANTS, NAMED, ROOT, STEPS_A_SEED, Mutant
 
@@ -47,14 +47,17 @@ def test_no_promise_is_broken_by_nodes_that_share_a_store(seed: int) -> None:
     assert outcome.checks > 500
 
 
-@pytest.mark.parametrize("seed", range(1, 7))
-def test_no_promise_is_broken_to_transactional_producers(seed: int) -> None:
-    outcome = simulate(seed, 2_000, store=TRANSACTIONS)
+@pytest.mark.parametrize(
+    ("store", "seed"),
+    [*((TRANSACTIONS, seed) for seed in range(1, 6)), *((SHARED_TRANSACTIONS, seed) for seed in range(1, 4))],
+)
+def test_no_promise_is_broken_to_transactional_producers(store: str, seed: int) -> None:
+    outcome = simulate(seed, 2_000, store=store)
     assert not outcome.violation, "\n".join(outcome.lines)
     assert outcome.steps >= 2_000
 
 
-@pytest.mark.parametrize("store", [DISKS, SHARED, TRANSACTIONS])
+@pytest.mark.parametrize("store", [DISKS, SHARED, TRANSACTIONS, SHARED_TRANSACTIONS])
 def test_one_seed_gives_one_run_whatever_the_order_of_sets(store: str) -> None:
     runs = f"[simulate(seed, 1500, store={store!r}).digest for seed in (5, 8)]"
     code = f"from coordinator.simulation.run import simulate; print({runs})"

@@ -55,7 +55,7 @@ class TransactionWorld:
         core = TransactionCoordinator(
             self.config,
             partitions=len(self.log),
-            topic_partition_exists=lambda topic, _: topic not in self.gone_topics,
+            is_deleted=lambda topic, *_: topic in self.gone_topics,
             wall_offset_ms=EPOCH_MS,
             now_ms=self.now_ms,
         )

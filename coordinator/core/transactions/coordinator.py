@@ -91,7 +91,7 @@ class TransactionCoordinator:
         config: Config,
         *,
         partitions: int,
-        topic_partition_exists: Callable[[str, int], bool],
+        is_deleted: Callable[[str, int, int], bool],
         wall_offset_ms: int,
         now_ms: int = 0,
         owns: Callable[[int], bool] = lambda partition: True,
@@ -102,7 +102,8 @@ class TransactionCoordinator:
         self.counters = TransactionCounters()
         self.open: dict[TransactionEntry, None] = {}  # with an open or decided transaction; the oldest first
         self._config = config
-        self._exists = topic_partition_exists
+        # topic, partition and a time: whether it was deleted, given that it existed then
+        self._is_deleted = is_deleted
         self.partitions = [
             TransactionPartition(number, PartitionState.LOADING if owns(number) else PartitionState.NOT_OWNED)
             for number in range(partitions)
@@ -171,8 +172,10 @@ class TransactionCoordinator:
         event = self._begin(now_ms)
         if entry.is_known and entry.current.state in PREPARED:
             for each, error in outcomes.items():
-                is_gone = error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and not self._exists(*each)
-                if error is NONE or is_gone or error in _GIVEN_UP:
+                is_deleted = error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and self._is_deleted(
+                    *each, entry.partition.loaded_ms
+                )
+                if error is NONE or is_deleted or error in _GIVEN_UP:
                     entry.remaining.discard(each)
             if entry.remaining:
                 self._answer_end(entry, event)
@@ -216,6 +219,7 @@ class TransactionCoordinator:
         partition.state = PartitionState.ACTIVE
         partition.next_offset = next_offset
         partition.coordinator_epoch = coordinator_epoch
+        partition.loaded_ms = now_ms
         partition.entries = entries
         for entry in sorted(unfinished, key=lambda entry: entry.current.start_ms):
             self._note_open(entry)

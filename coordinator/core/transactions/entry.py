@@ -99,7 +99,7 @@ class TransactionEntry:
 class TransactionPartition:
     """One partition of `__transaction_state` and its transactional ids."""
 
-    __slots__ = ("coordinator_epoch", "entries", "in_flight", "next_offset", "number", "state")
+    __slots__ = ("coordinator_epoch", "entries", "in_flight", "loaded_ms", "next_offset", "number", "state")
 
     def __init__(self, number: int, state: PartitionState) -> None:
         self.number = number
@@ -107,6 +107,7 @@ class TransactionPartition:
         self.entries: dict[str, TransactionEntry] = {}
         self.in_flight: deque[TransactionAppend] = deque()
         self.next_offset = 0
+        self.loaded_ms = 0  # when it was; topics that its log names existed before
         self.coordinator_epoch = 0  # in the markers; a partition of a shared store has one for each claim
 
     @property

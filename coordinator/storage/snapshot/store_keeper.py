@@ -98,6 +98,12 @@ class StoreSnapshots:
         self._note(log, loaded)
         return loaded
 
+    async def read(self, partition: int, end_offset: int, in_thread: InThread) -> Loaded | LoadedTransactions:
+        """Read a partition of either topic. Raises LogStoreError, LogError."""
+        if self._partitions.transaction_partition(partition) is None:
+            return await read_partition(self._store, partition, end_offset, in_thread)
+        return await read_partition(self._store, partition, end_offset, in_thread, TransactionTail)
+
     def _note(self, log: StoreLog, loaded: Loaded | LoadedTransactions) -> None:
         self.counters.replayed_records += loaded.records
         if loaded.snapshot_offset >= 0:

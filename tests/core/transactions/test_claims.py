@@ -11,7 +11,7 @@ from protocol.error_codes import ErrorCode
 from protocol.messages.end_txn import EndTxnRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.record_batch import read_header
-from tests.support.transaction_world import NONE, TIMEOUT_MS, TransactionWorld
+from tests.support.transaction_world import NONE, T0, TIMEOUT_MS, TransactionWorld
 
 NOT_COORDINATOR = ErrorCode.NOT_COORDINATOR
 
@@ -109,3 +109,22 @@ def test_nothing_is_answered_while_the_lease_is_over() -> None:
     assert world.described().error_code == world.listed().error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     world.core.is_suspended = False
     assert world.add(producer) is NONE
+
+
+def test_a_topic_that_this_node_does_not_know_yet_is_no_deleted_one() -> None:
+    """The marker is tried again: another node may have begun the transaction soon after the topic was created."""
+    world = TransactionWorld()
+    producer = world.init()
+    assert isinstance(producer, tuple)
+    assert world.add(producer) is NONE
+    world.holds_markers = True
+    world.send(EndTxn(EndTxnRequest("tx1", *producer, committed=True), raises_epoch=False))
+    give_up(world)
+    world.marker_errors[T0] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    claim(world)
+    world.write_markers()
+    assert world.state().state is TransactionState.PREPARE_COMMIT
+    world.gone_topics.add(T0[0])
+    world.holds_markers = False
+    world.sleep(1000)
+    assert world.state().state is TransactionState.COMPLETE_COMMIT
