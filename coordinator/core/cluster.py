@@ -135,10 +135,11 @@ class Cluster:
         """Return the first producer id of a node that has given none. No other node uses it.
 
         It depends on the time because a node that lost its disk starts again, while the other nodes still know its
-        producers: with a repeated id they would take new records for duplicates. A block has room for 256 ids in each
-        second since 1970, until 2106.
+        producers: with a repeated id they would take new records for duplicates. So they would in logs that a Kafka
+        wrote or takes over, and a Kafka counts from 0: the ids of a node that is alone are far above, too. A block has
+        room for 256 ids in each second since 1970, until 2106.
         """
-        return 0 if self.is_alone else ((self.node_id + 1) << PRODUCER_ID_BITS) + (seconds_since_epoch << 8)
+        return ((self.node_id + 1) << PRODUCER_ID_BITS) + (seconds_since_epoch << 8)
 
 
 class ClusterIdentity(NamedTuple):

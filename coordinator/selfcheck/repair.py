@@ -358,7 +358,7 @@ def _stage_indexes(fs: FileSystem, directory: Path, base: int, index_interval_by
     finally:
         segment.file.close()
     adds = []
-    for kind in ("index", "timeindex"):
-        name = path.with_suffix(f".{kind}").name
+    for index in segment.index_suffixes:
+        name = path.with_suffix(index).name
         adds.append(Add(name, name + CLEANED, *fingerprint(fs, directory / (name + CLEANED))))
     return adds

@@ -5,8 +5,9 @@ tools for Kafka's directories can read it, and more keys: the version of this pr
 partitions of the offsets log and of the transaction log. Such a number decides where a record is, so it is fixed by the
 first start.
 
-A directory taken from Kafka is adopted: its identity is kept, its offsets partitions are counted. A problem that the
-user can correct is a `DataDirError`: one sentence that says what to do.
+A directory taken from Kafka is adopted: its identity is kept, its offsets partitions are counted, and its note of a
+clean stop is removed, as Kafka does at a start. A problem that the user can correct is a `DataDirError`: one sentence
+that says what to do.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from coordinator.core.topics.names import (
     parse_partition_directory,
     partition_directory,
 )
-from coordinator.storage.file_names import LOCK_NAME, META_NAME
+from coordinator.storage.file_names import CLEAN_STOP_NAME, LOCK_NAME, META_NAME
 from coordinator.storage.log.fs import NO_ROOM, File, FileSystem, RealFileSystem, read_whole, write_atomically
 from coordinator.storage.log.log import remove_tree
 
@@ -102,6 +103,9 @@ class DataDir:
             if updated != facts:
                 text = "".join(f"{key}={value}\n" for key, value in updated.items())
                 write_atomically(fs, path / META_NAME, text.encode())
+            if fs.exists(path / CLEAN_STOP_NAME):
+                fs.unlink(path / CLEAN_STOP_NAME)  # with it a Kafka would not check what this program appends
+                fs.fsync_dir(path)
             for name in fs.listdir(path):
                 if name.endswith("-delete") and fs.is_dir(path / name):
                     remove_tree(fs, path / name)  # left by an interrupted deletion of a topic

@@ -1,7 +1,7 @@
 """Names of files and directories in a data directory. Each occurs as a literal here and nowhere else.
 
-Kafka's own: `meta.properties`, `.lock`, `cleaner-offset-checkpoint`, and `<topic>-<partition>` for a log
-(`coordinator.core.topics.names`). The names inside a log's directory belong to `coordinator.storage.log`.
+Kafka's own: `meta.properties`, `.lock`, `.kafka_cleanshutdown`, `cleaner-offset-checkpoint`, and `<topic>-<partition>`
+for a log (`coordinator.core.topics.names`). The names inside a log's directory belong to `coordinator.storage.log`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ ACLS_NAME: Final = "acls.json"
 QUOTAS_NAME: Final = "quotas.json"
 PRODUCER_IDS_NAME: Final = "producer-ids.json"
 PRODUCERS_NAME: Final = "topic-producers.json"
+CLEAN_STOP_NAME: Final = ".kafka_cleanshutdown"
 CLEANER_CHECKPOINT_NAME: Final = "cleaner-offset-checkpoint"
 SNAPSHOT_NAME: Final = "live-state"
 WORKERS_DIR: Final = "workers"

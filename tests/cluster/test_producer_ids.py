@@ -9,6 +9,7 @@ import pytest
 
 from coordinator.config.values import Address
 from coordinator.core.cluster import PRODUCER_ID_BITS, Cluster
+from coordinator.storage.log.fs import write_atomically
 from tests.support.topic_logs_world import DATA, ManualTopicLogsWorld
 from tests.support.topic_words import producer_id
 
@@ -21,8 +22,10 @@ def some(world: ManualTopicLogsWorld, count: int = 3) -> list[int]:
     return [producer_id(world) for _ in range(count)]
 
 
-def test_a_node_alone_begins_at_zero_as_ever() -> None:
-    assert some(ManualTopicLogsWorld()) == [0, 1, 2]
+def test_a_node_alone_gives_none_of_the_ids_that_a_kafka_counts_from_zero() -> None:
+    given = some(ManualTopicLogsWorld())
+    assert min(given) > 1 << PRODUCER_ID_BITS
+    assert given == [*range(given[0], given[0] + 3)]
 
 
 def test_nodes_give_different_ids_from_their_first_day_on() -> None:
@@ -48,12 +51,12 @@ def test_a_node_that_lost_its_disk_gives_none_of_those_it_gave_before(monkeypatc
     assert min(some(ManualTopicLogsWorld(cluster=cluster(1, 2)))) > max(before)
 
 
-def test_a_node_that_was_alone_leaves_its_old_ids_to_those_who_have_them() -> None:
-    world = ManualTopicLogsWorld()
-    alone = some(world)
-    world.cluster = cluster(1, 2)
+@pytest.mark.parametrize("view", [Cluster.alone(1), cluster(1, 2)])
+def test_a_node_leaves_the_ids_of_earlier_versions_which_began_at_zero_to_those_who_have_them(view: Cluster) -> None:
+    world = ManualTopicLogsWorld(cluster=view)
+    write_atomically(world.fs, DATA / "producer-ids.json", b'{"reserved_up_to": 3000}')
     world.boot(world.fs)
-    assert min(some(world)) > 1 << PRODUCER_ID_BITS > max(alone)
+    assert min(some(world)) > 1 << PRODUCER_ID_BITS
 
 
 def test_ids_stay_apart_when_a_node_comes_to_the_cluster_or_is_alone_again() -> None:

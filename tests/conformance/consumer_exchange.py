@@ -8,6 +8,7 @@ taken the log over.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -133,13 +134,13 @@ def told_of_consumers(port: int) -> dict[str, Any]:
     return {**found, "consumers": sorted(described, key=lambda each: str(each["group_id"]))}
 
 
-def write_catalogue(port: int, data_dir: Path) -> None:
+def write_catalogue(port: int, data_dir: Path, names: Collection[str] = TOPICS) -> None:
     """Give a daemon that has not started yet the topics of a running server, with their ids."""
     found = call(port, MetadataRequest(topics=None), 12).topics
     topics = [
         {"name": each.name, "id": each.topic_id.hex(), "partitions": len(each.partitions), "configs": {}}
         for each in found
-        if each.name in TOPICS
+        if each.name in names
     ]
     data_dir.mkdir(parents=True, exist_ok=True)
     (data_dir / CATALOGUE_NAME).write_text(json.dumps({"version": 1, "topics": topics, "deleted": []}))

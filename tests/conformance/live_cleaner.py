@@ -26,6 +26,7 @@ from tests.compaction.logs import (
     OFFSETS,
     PLAIN,
     START_MS,
+    TRANSACTIONAL,
     End,
     LogWriter,
     Op,
@@ -56,6 +57,7 @@ from tests.support.wire import call
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 SEGMENT_BYTES = (400, 5000, 1 << 20)
+OPEN = TRANSACTIONAL[2]  # a producer whose transaction stays open
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +191,38 @@ def test_kafkas_cleaner_and_ours_write_the_same_bytes_of_a_transaction_log(
 ) -> None:
     log = TransactionLog()
     compare_log(kafka, log, parts, segment_bytes, delete_retention_ms, loaded)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    ops=operations(OFFSETS, max_size=30).map(lambda ops: [op for op in ops if getattr(op, "producer_id", 0) != OPEN]),
+    behind=st.lists(st.sampled_from(("open", "plain", "roll")), max_size=8),
+    pause_ms=st.sampled_from((0, DAY_MS, 3 * DAY_MS)),
+    delete_retention_ms=st.sampled_from((0, DAY_MS)),
+)
+def test_kafkas_cleaner_and_ours_write_the_same_batches_below_an_open_transaction(
+    kafka: KafkaCleaner, ops: list[Op], behind: list[str], pause_ms: int, delete_retention_ms: int
+) -> None:
+    """Kafka cleans up to the last stable offset. Its producer has written nothing before, see below."""
+    writer = LogWriter().write(ops)
+    writer.write(all_ended(writer)).roll()
+    stable, count = writer.active.base_offset, len(writer.segments) - 1
+    writer.write([offsets_of(0, producer_id=OPEN)])
+    for one in behind:
+        writer.write([Roll() if one == "roll" else offsets_of(1, producer_id=OPEN if one == "open" else -1)])
+    writer.now_ms += pause_ms
+    if not stable:
+        return
+    theirs = kafka.clean(
+        writer.closed,
+        writer.active,
+        now_ms=writer.now_ms,
+        clean_up_to=stable,
+        delete_retention_ms=delete_retention_ms,
+    )
+    closed = writer.segments[:count]
+    ours, _ = compacted(compact_partition, closed, stable, writer.now_ms, delete_retention_ms=delete_retention_ms)
+    assert seen(ours) == seen(theirs)
 
 
 def test_the_same_where_the_marker_of_nothing_wakes_a_producer_after_a_day(kafka: KafkaCleaner) -> None:

@@ -114,6 +114,16 @@ def test_a_directory_from_kafka_is_adopted(tmp_path: Path) -> None:
     assert facts_in(tmp_path)["directory.id"] == "xyz"
 
 
+def test_a_kafka_that_takes_its_directory_back_checks_what_was_appended(tmp_path: Path) -> None:
+    """It trusts the ends of its logs while its note of a clean stop is there."""
+    note = tmp_path / ".kafka_cleanshutdown"
+    note.write_text('{"version":0,"brokerEpoch":7}')
+    refusal(tmp_path, Config(cluster_nodes="1@a:1,2@b:1"))
+    assert note.exists(), "nothing was appended"
+    DataDir.open(tmp_path, CONFIG).close()
+    assert not note.exists()
+
+
 def test_a_node_of_a_cluster_does_not_count_its_directories_as_the_number_of_partitions(tmp_path: Path) -> None:
     nodes = "1@a:9092,2@b:9092,3@c:9092"
     for number in (2, 5):  # moved here from another node

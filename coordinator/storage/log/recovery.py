@@ -37,7 +37,7 @@ from coordinator.storage.log.segment import (
 )
 
 _SEGMENT_NAME = re.compile(r"\d{20}\.log")
-_INDEX_NAME = re.compile(r"(\d{20})\.(index|timeindex)")
+_INDEX_NAME = re.compile(r"(\d{20})\.(index|timeindex|txnindex)")
 # Possible start of a batch: an offset below 2**48, a length below 2**24, format 2. The checksum decides.
 BATCH_BEGINS = re.compile(rb"(?s)(?=\x00\x00.{6}\x00.{3}.{4}\x02)")
 

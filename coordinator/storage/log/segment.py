@@ -19,6 +19,9 @@ import google_crc32c
 from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.fs import File, FileSystem
 from coordinator.storage.log.index import MAX_RELATIVE_OFFSET, IndexDamagedError, OffsetIndex, TimeIndex
+from coordinator.storage.log.transaction_index import SUFFIX as TRANSACTION_INDEX
+from coordinator.storage.log.transaction_index import ask_to_build, is_transactional
+from protocol.record_batch import TRANSACTIONAL
 
 BATCH_HEADER_BYTES: Final = 61
 SIZE_PREFIX_BYTES: Final = 12  # base offset and length, which the length field does not count
@@ -105,7 +108,9 @@ class Segment:
     __slots__ = (
         "_bytes_since_index",
         "_fs",
+        "_has_transactions",
         "_index_interval",
+        "_is_marked",
         "_rolling_timestamp",
         "base_offset",
         "file",
@@ -135,6 +140,8 @@ class Segment:
         self.max_timestamp_offset = self.base_offset
         self._rolling_timestamp = _NO_TIMESTAMP  # of the first batch, from which the segment's age counts
         self._bytes_since_index = 0
+        self._has_transactions = False  # as far as batches were read or appended
+        self._is_marked = False  # its transaction index is known to be marked as to be built
 
     def __repr__(self) -> str:
         return f"<Segment {self.path.name} {self.base_offset}..{self.next_offset} {self.size_bytes} bytes>"
@@ -240,7 +247,9 @@ class Segment:
             fault = fault_in_batch(buffer, at, batch_size, least_offset)
             if fault:
                 return found, Damage(found, fault)
-            base_offset, _, _, _, _, last_delta, max_timestamp = _FACTS.unpack_from(buffer, at)
+            base_offset, _, _, _, attributes, last_delta, max_timestamp = _FACTS.unpack_from(buffer, at)
+            if attributes & TRANSACTIONAL:
+                self._has_transactions = True
             last_offset = base_offset + last_delta
             if last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
                 return found, Damage(found, f"offset {last_offset} is too far from the segment's first")
@@ -262,6 +271,9 @@ class Segment:
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Write these batches in one call. After an OSError the bytes from `size_bytes` on are undefined: cut them."""
+        if not self._is_marked and any(is_transactional(entry.batch) for entry in entries):
+            self._has_transactions = True
+            self._mark_transaction_index()  # first: a crash must not leave the batches alone
         if len(entries) == 1:
             self.file.pwrite(entries[0].batch, self.size_bytes)
         else:
@@ -310,10 +322,22 @@ class Segment:
 
     def save_indexes(self, *, durable: bool = False, final: bool = False, suffix: str = "") -> None:
         """Update the index files. The last time entry of a finished segment is its highest timestamp."""
+        if self._has_transactions:
+            self._mark_transaction_index(suffix)
         if final and self.size_bytes:
             self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
         self.index.save(self._fs, self.path.with_suffix(".index" + suffix), durable=durable)
         self.time_index.save(self._fs, self.path.with_suffix(".timeindex" + suffix), durable=durable)
+
+    def _mark_transaction_index(self, suffix: str = "") -> None:
+        if not self._is_marked:
+            ask_to_build(self._fs, self.path.with_suffix(TRANSACTION_INDEX + suffix))
+            self._is_marked = True
+
+    @property
+    def index_suffixes(self) -> tuple[str, ...]:
+        """Suffixes of the files that `save_indexes` writes."""
+        return (".index", ".timeindex", TRANSACTION_INDEX) if self._has_transactions else (".index", ".timeindex")
 
     def cut(self, position: int, next_offset: int) -> None:
         """Drop every batch from `position` on, in memory and in the file; durable after `file.fsync`."""
@@ -355,7 +379,7 @@ class Segment:
     def delete(self) -> None:
         """Remove the files, the log file first, since an index alone is ignored. Active readers keep the open file."""
         self._fs.unlink(self.path)
-        for suffix in (".index", ".timeindex"):
+        for suffix in (".index", ".timeindex", TRANSACTION_INDEX):
             path = self.path.with_suffix(suffix)
             if self._fs.exists(path):
                 self._fs.unlink(path)

@@ -178,8 +178,8 @@ def _stage_one(
     finally:
         segment.file.close()
     adds = [Add(source.name, path.name, source.size_bytes, source.sha256)]
-    for kind in ("index", "timeindex"):
-        name = f"{source.name[:20]}.{kind}"
+    for suffix in segment.index_suffixes:
+        name = f"{source.name[:20]}{suffix}"
         adds.append(Add(name, name + CLEANED, *fingerprint(fs, directory / (name + CLEANED))))
     return adds
 
