@@ -70,8 +70,9 @@ class ApiKey(IntEnum):
     # Of this package; ApiVersions does not list them.
     FOLLOW_CATALOGUE = 30_000  # between nodes
     EXPLAIN_GROUP = 30_001  # for the command line
-    LIST_GROUP_FIGURES = 30_002  # for the console, as the next
+    LIST_GROUP_FIGURES = 30_002  # for the console, as the next ones
     DESCRIBE_OWNERS = 30_003
+    LIST_OPEN_TRANSACTIONS = 30_004
 
     @property
     def is_kafkas(self) -> bool:

@@ -57,6 +57,7 @@ PURE = (
     "coordinator.server.dispatch",
     "coordinator.server.loop_health",
     "coordinator.metrics.group_figures",
+    "coordinator.console.open_transactions",
     *(f"coordinator.console.{name}" for name in ("facts", "lag", "listing", "model", "names", "owners", "ribbon")),
     "coordinator.metrics.histogram",
     "coordinator.security.acl",

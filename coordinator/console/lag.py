@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from coordinator.console.model import UNOWNED, Lag, PartitionLag, Ribbon
+from coordinator.core.events.model import Story
+from coordinator.explain.transactions import is_long
 
 UNKNOWN: Final = -1
 SAMPLE_S: Final = 15.0
@@ -56,6 +58,15 @@ def note_owners(lag: Lag | None, ribbon: Ribbon | None) -> None:
     owners = {(row.topic, row.partition): row.spans[-1][2] for row in ribbon.rows if row.spans}
     for each in lag.partitions:
         each.owner = owners.get((each.topic, each.partition), UNOWNED)
+
+
+def note_held(lag: Lag | None, story: Story) -> None:
+    """Note in each partition of a lag the transaction that holds the group back there."""
+    held = {(each.topic, each.partition): each for each in story.held if is_long(each.transaction, story)}
+    for each in lag.partitions if lag is not None else ():
+        found = held.get((each.topic, each.partition))
+        if found is not None:
+            each.held_at, each.held_by = found.last_stable_offset, found.transaction.transactional_id
 
 
 class LagSamples:

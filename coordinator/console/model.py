@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from coordinator.core.events.model import Story
+from coordinator.core.transactions.open_rows import OpenRow
 from coordinator.explain.verdict import GroupVerdict
 
 UNOWNED = -1  # in place of the position of a member
@@ -58,6 +59,8 @@ class GroupList(msgspec.Struct, kw_only=True):
     states: dict[str, int]  # of all groups
     groups: list[GroupRow]
     sample_ms: int  # between two values of `lags`
+    open_transactions: int = 0  # of all nodes
+    transactions: list[OpenRow] = []  # the oldest 50 of them that are open for a second or longer, the oldest first
     problem: str = ""
 
 
@@ -113,6 +116,8 @@ class PartitionLag(msgspec.Struct, kw_only=True, omit_defaults=True):
     lag: int = -1
     committed_ms: int = -1
     owner: int = UNOWNED  # position in the ribbon's members
+    held_at: int = -1  # the last stable offset, if a transaction that is open for long holds the group back there
+    held_by: str = ""  # its transactional id; empty: not known
 
 
 class Lag(msgspec.Struct, kw_only=True, omit_defaults=True):

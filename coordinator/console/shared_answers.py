@@ -22,8 +22,9 @@ class SharedAnswer(Generic[T]):
         self._asking: asyncio.Task[T] | None = None
         self._asked_at = 0.0
 
-    async def get(self) -> T:
-        """Return the answer. Raises what asking raises, in all who wait for it."""
+    async def get(self, ask: Callable[[], Awaitable[T]] | None = None) -> T:
+        """Return the answer, from now on by `ask` if given. Raises what asking raises, in all who wait for it."""
+        self._ask = ask or self._ask
         asking = self._asking
         if asking is None or (asking.done() and time.monotonic() - self._asked_at >= self._for_s):
             asking = self._asking = asyncio.ensure_future(self._answer())
@@ -44,7 +45,7 @@ class GroupAnswers(Generic[T]):
         self._answers: OrderedDict[str, SharedAnswer[T]] = OrderedDict()
 
     async def get(self, group: str, ask: Callable[[], Awaitable[T]]) -> T:
-        """Return the answer for a group, by `ask` if it must be asked for."""
+        """Return the answer for a group, by `ask` if it must be asked for now. The newest `ask` counts."""
         answer = self._answers.get(group)
         if answer is None:
             answer = self._answers[group] = SharedAnswer(self._for_s, ask)
@@ -52,4 +53,4 @@ class GroupAnswers(Generic[T]):
                 self._answers.popitem(last=False)
         else:
             self._answers.move_to_end(group)
-        return await answer.get()
+        return await answer.get(ask)

@@ -72,6 +72,7 @@ from coordinator.core.offsets.deleted_topics import forget_topic, forget_topics_
 from coordinator.core.offsets.deletion import delete_groups, delete_offsets
 from coordinator.core.offsets.fetch import fetch_offsets
 from coordinator.core.offsets.markers import write_markers
+from coordinator.core.offsets.pending import pending_offsets
 from coordinator.core.offsets.scan import schedule_scan
 from coordinator.core.pending_markers import markers_refused
 from coordinator.core.registry import GroupRegistry
@@ -534,6 +535,8 @@ class GroupCoordinator:
             state = live_consumer_state(consumer_group, self._topics, self.consumer_groups.names, context)
         if state is None and not events:
             return None
+        if state is not None:
+            state.pending_offsets = pending_offsets(self._registry.shard_of(group_id).offsets, group_id)
         return Story(at_ms=context.wall_ms, state=state, events=events)
 
     def last_polled(self, told: LastPoll, now_ms: int) -> None:

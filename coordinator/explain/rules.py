@@ -6,7 +6,17 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from coordinator.core.events.model import Story
-from coordinator.explain import consumer_groups, loops, migration, observed, past, polls, refusals, waiting
+from coordinator.explain import (
+    consumer_groups,
+    loops,
+    migration,
+    observed,
+    past,
+    polls,
+    refusals,
+    transactions,
+    waiting,
+)
 from coordinator.explain.verdict import Finding, GroupVerdict
 from coordinator.explain.visits import Key, key_of
 
@@ -48,6 +58,8 @@ RULES: Final = (
     Rule(2, refusals.unknown_member_loop),
     Rule(2, waiting.silent_member),
     Rule(2, past.nothing_to_read),
+    Rule(2, transactions.held_back),
+    Rule(2, transactions.offsets_pending),
     Rule(3, loops.rolling_deploy),
     Rule(3, waiting.initial_delay),
     Rule(3, consumer_groups.static_away),

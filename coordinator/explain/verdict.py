@@ -44,6 +44,8 @@ class Finding(Enum):
     JOIN_REFUSED = "join_refused"  # of a client of the consumer protocol
     PAST_SLOW_REVOCATION = "past_slow_revocation"
     PAST_SLOW_REBALANCE = "past_slow_rebalance"
+    HELD_BACK = "held_back"  # an open transaction holds readers of committed records back
+    OFFSETS_PENDING = "offsets_pending"  # an open transaction has offsets of the group
     NOT_EXPLAINED = "not_explained"  # observed: a share or streams group
     MEMBER_LOST = "member_lost"
     PAST_SLOW_JOINER = "past_slow_joiner"

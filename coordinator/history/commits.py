@@ -74,6 +74,7 @@ class Commits:
     producer_id: Ints  # -1: in no transaction
     counts_from: Ints  # log offset of the record that made it count; NEVER if there is none
     counts_ms: Ints
+    is_open: Bools  # in a transaction that the log has no end of
     metadata: pa.ChunkedArray | pa.Array
 
     def __len__(self) -> int:
@@ -122,6 +123,7 @@ _ARRAYS: Final = (
     "producer_id",
     "counts_from",
     "counts_ms",
+    "is_open",
 )
 
 
@@ -141,9 +143,13 @@ def standing(commits: Commits, cut: Cut) -> dict[TopicPartition, Standing]:
     return {key: commits.of(row) for key, row in standing_indexes(commits, cut).items()}
 
 
-def resolve(log_offset: Ints, timestamp_ms: Ints, producer_id: Ints, markers: Markers) -> tuple[Ints, Ints]:
-    """Return (log offset, time) from which each record counts. `producer_id` is -1 outside of transactions."""
+def resolve(log_offset: Ints, timestamp_ms: Ints, producer_id: Ints, markers: Markers) -> tuple[Ints, Ints, Bools]:
+    """Return (log offset, time) from which each record counts, and a mask of those whose transaction has no end.
+
+    `producer_id` is -1 outside of transactions.
+    """
     counts_from, counts_ms = log_offset.copy(), timestamp_ms.copy()
+    is_open = np.zeros(len(log_offset), np.bool_)
     for producer in np.unique(producer_id[producer_id >= 0]):
         rows = np.flatnonzero(producer_id == producer)
         own = np.flatnonzero(markers.producer_id == producer)
@@ -152,13 +158,15 @@ def resolve(log_offset: Ints, timestamp_ms: Ints, producer_id: Ints, markers: Ma
         end = own[place[ended]]
         committed = markers.is_commit[end]
         counts_from[rows], counts_ms[rows] = NEVER, NEVER
+        is_open[rows] = ~ended
         counts_from[rows[ended][committed]] = markers.log_offset[end[committed]]
         counts_ms[rows[ended][committed]] = markers.timestamp_ms[end[committed]]
-    return counts_from, counts_ms
+    return counts_from, counts_ms, is_open
 
 
 def no_commits() -> Commits:
     """Return the empty columns of a group that never committed."""
     empty: Any = np.empty(0, np.int64)
     false = np.empty(0, np.bool_)
-    return Commits([], empty, empty, empty, empty, false, empty, empty, empty, empty, empty, pa.array([], pa.string()))
+    metadata = pa.array([], pa.string())
+    return Commits([], empty, empty, empty, empty, false, empty, empty, empty, empty, empty, false, metadata)

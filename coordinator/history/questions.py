@@ -59,7 +59,8 @@ class Committed:
     metadata: str
     leader_epoch: int | None
     log_offset: int
-    transaction: str | None  # "committed", or "not committed": aborted or still open
+    transaction: str | None  # "committed", "aborted", or "open": the log has no end of it
+    producer_id: int | None  # of the transaction
 
 
 def listed(commits: Commits, selection: Selection, limit: int) -> tuple[list[Committed], int]:
@@ -73,7 +74,7 @@ def listed(commits: Commits, selection: Selection, limit: int) -> tuple[list[Com
         prior = before[row]
         known = prior >= 0 and not commits.is_tombstone[prior]
         counted = commits.counts_from[row] != NEVER
-        in_transaction = commits.producer_id[row] >= 0
+        producer_id = int(commits.producer_id[row])
         epoch = int(commits.leader_epoch[row])
         found.append(
             Committed(
@@ -85,10 +86,17 @@ def listed(commits: Commits, selection: Selection, limit: int) -> tuple[list[Com
                 "" if gone else commits.metadata[row].as_py() or "",
                 epoch if epoch >= 0 else None,
                 int(commits.log_offset[row]),
-                ("committed" if counted else "not committed") if in_transaction else None,
+                _outcome(counted=bool(counted), is_open=bool(commits.is_open[row])) if producer_id >= 0 else None,
+                producer_id if producer_id >= 0 else None,
             )
         )
     return found, len(rows)
+
+
+def _outcome(*, counted: bool, is_open: bool) -> str:
+    if counted:
+        return "committed"
+    return "open" if is_open else "aborted"
 
 
 def _before(commits: Commits) -> Ints:

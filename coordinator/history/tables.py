@@ -329,7 +329,9 @@ def commits_of(table: pa.Table, markers: Markers) -> Commits:
     producer_id = _ints(table, "producer_id")
     is_tombstone = table["tombstone"].to_numpy()
     # A deletion takes effect at once, even within a transaction.
-    counts_from, counts_ms = resolve(log_offset, timestamp_ms, np.where(is_tombstone, -1, producer_id), markers)
+    counts_from, counts_ms, is_open = resolve(
+        log_offset, timestamp_ms, np.where(is_tombstone, -1, producer_id), markers
+    )
     return Commits(
         keys=[unsorted[number] for number in order],
         key=rank[inverse],
@@ -342,6 +344,7 @@ def commits_of(table: pa.Table, markers: Markers) -> Commits:
         producer_id=producer_id,
         counts_from=counts_from,
         counts_ms=counts_ms,
+        is_open=is_open,
         metadata=table["metadata"],
     )
 

@@ -59,6 +59,11 @@ class ObservedCluster:
         """The nodes of the last answer, each as `id@host:port`."""
         return [f"{node_id}@{address}" for node_id, address in sorted(self._nodes.items())]
 
+    @property
+    def node_ids(self) -> list[int]:
+        """The ids of the nodes of the last answer."""
+        return sorted(self._nodes)
+
     async def layouts(self, topics: Iterable[str]) -> dict[str, TopicLayout]:
         """Ask for these topics. Creates none."""
         request = MetadataRequest(

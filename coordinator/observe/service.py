@@ -18,6 +18,7 @@ from coordinator.metrics.health import ServerStatus
 from coordinator.observe.cluster import ObservedCluster, parse_bootstrap
 from coordinator.observe.event_log import ObservedEvents
 from coordinator.observe.figures import ObservedFigures, figures_of, samples
+from coordinator.observe.held_back import note_transactions
 from coordinator.observe.live_groups import LiveGroups
 from coordinator.observe.observer import Observer, ObserverSettings
 from coordinator.observe.source import Observed, ObservedConsole
@@ -89,6 +90,7 @@ class _Service:
             lambda: observer.cluster_id,
             observer.progress,
             observer.log_ends.ends,
+            lambda story, committed: note_transactions(cluster, story, committed),
             watch=self.live.watch,
             nodes=lambda: cluster.nodes,
         )

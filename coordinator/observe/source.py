@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from coordinator.console.facts import facts, seams
-from coordinator.console.lag import MOST_SAMPLED, SAMPLE_MS, SAMPLE_S, UNKNOWN, LagSamples, lag_of, note_owners
+from coordinator.console.lag import (
+    MOST_SAMPLED,
+    SAMPLE_MS,
+    SAMPLE_S,
+    UNKNOWN,
+    LagSamples,
+    lag_of,
+    note_held,
+    note_owners,
+)
 from coordinator.console.listing import page
 from coordinator.console.model import (
     ClusterView,
@@ -27,6 +36,7 @@ from coordinator.console.model import (
 from coordinator.console.names import member_names
 from coordinator.console.past import Past
 from coordinator.console.ribbon import ribbon
+from coordinator.console.shared_answers import GroupAnswers
 from coordinator.console.source import ConsoleError, ListQuestion
 from coordinator.core.events.model import ClientInfo, Story
 from coordinator.explain.rules import explain
@@ -37,6 +47,7 @@ from coordinator.processes.wall_clock import wall_ms
 from coordinator.version import build
 
 ROWS_MS: Final = 1_000  # for which a list of the groups is current
+FACTS_S: Final = 2.0  # for which an answer about open transactions is
 SLICE: Final = 200  # groups; the loop goes on in between
 
 Ends = Mapping[TopicPartition, int]
@@ -52,6 +63,8 @@ class Observed:
     cluster_id: Callable[[], str]
     progress: FollowProgress
     ends: Callable[[Iterable[TopicPartition]], Awaitable[Ends]]
+    # Notes the transactions that hold a group back, by its committed offsets, in its story.
+    note_transactions: Callable[[Story, Mapping[TopicPartition, int]], Awaitable[None]] | None = None
     watch: Callable[[str], None] = lambda group: None  # called with each group that is shown
     nodes: Callable[[], list[str]] = list
     now_ms: Callable[[], int] = wall_ms
@@ -65,6 +78,7 @@ class ObservedConsole:
         self._past = past
         self._samples = LagSamples()
         self._lags: dict[str, tuple[int, int]] = {}  # by group: the lag at the last sample, and unknown partitions
+        self._facts: GroupAnswers[Story] = GroupAnswers(FACTS_S)
         self._rows: list[GroupRow] = []
         self._rows_ms = -ROWS_MS
 
@@ -118,7 +132,10 @@ class ObservedConsole:
             raise ConsoleError("the log has no group of this name", 404)
         owners = _ribbon(state, group, story)
         lag = await self._lag(group, state.offsets(group))
+        facts_of = await self._facts.get(group, lambda: self._ask_transactions(story, lag))
+        story.held = facts_of.held
         note_owners(lag, owners)
+        note_held(lag, story)
         return GroupPage(
             group=group,
             at_ms=now_ms,
@@ -176,6 +193,12 @@ class ObservedConsole:
         self._lags = lags
 
     # -- one group -----------------------------------------------------------------------------------------------
+
+    async def _ask_transactions(self, story: Story, lag: Lag | None) -> Story:
+        if lag is not None and self._observed.note_transactions is not None:
+            committed = {(each.topic, each.partition): each.committed for each in lag.partitions}
+            await self._observed.note_transactions(story, committed)
+        return story
 
     async def _lag(self, group: str, offsets: Mapping[TopicPartition, Committed]) -> Lag | None:
         if not offsets:

@@ -9,10 +9,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.console.facts import facts
-from coordinator.console.lag import MOST_SAMPLED, SAMPLE_MS, SAMPLE_S, UNKNOWN, LagSamples, lag_of, note_owners
+from coordinator.console.lag import (
+    MOST_SAMPLED,
+    SAMPLE_MS,
+    SAMPLE_S,
+    UNKNOWN,
+    LagSamples,
+    lag_of,
+    note_held,
+    note_owners,
+)
 from coordinator.console.listing import page
 from coordinator.console.model import (
     ClusterView,
@@ -23,6 +32,7 @@ from coordinator.console.model import (
     Lag,
     Ribbon,
 )
+from coordinator.console.open_transactions import shown_transactions
 from coordinator.console.owners import ribbon_of
 from coordinator.console.past import Past
 from coordinator.console.shared_answers import GroupAnswers, SharedAnswer
@@ -30,7 +40,10 @@ from coordinator.console.source import ConsoleError, ListQuestion
 from coordinator.core.events import listed
 from coordinator.core.events import owners as owners_json
 from coordinator.core.events.model import Story, decode_story
+from coordinator.core.transactions import open_rows
+from coordinator.core.transactions.open_rows import OpenRow
 from coordinator.explain.rules import explain
+from coordinator.explain.transaction_facts import NodeRequest, cluster_leaders, transaction_facts
 from coordinator.processes.wall_clock import wall_ms
 from coordinator.server.cluster_client import TROUBLE, ClusterClient
 from coordinator.storage.memory_fs import IN_MEMORY
@@ -40,6 +53,7 @@ from protocol.messages.describe_owners import DescribeOwnersRequest
 from protocol.messages.explain_group import ExplainGroupRequest
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from protocol.messages.list_group_figures import ListGroupFiguresRequest
+from protocol.messages.list_open_transactions import ListOpenTransactionsRequest
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 
 if TYPE_CHECKING:
@@ -67,7 +81,10 @@ class ClusterConsole:
         self._list = SharedAnswer(LIST_S, self._ask_figures)
         self._views: GroupAnswers[GroupPage] = GroupAnswers(GROUP_S)
         self._lags: GroupAnswers[Lag | None] = GroupAnswers(LAG_S)
+        self._facts: GroupAnswers[Story] = GroupAnswers(LAG_S)
         self._rows: list[GroupRow] = []  # the last list that all nodes answered
+        self._transactions: list[OpenRow] = []  # the oldest of each node, with the list
+        self._open_transactions = 0
         self._samples = LagSamples()
         self._sampling = asyncio.get_running_loop().create_task(self._sample())
 
@@ -98,6 +115,8 @@ class ClusterConsole:
         found = page(self._rows, question, at_ms=wall_ms(), sample_ms=SAMPLE_MS, problem=problem)
         for row in found.groups:
             row.lags = self._samples.of(row.group)
+        found.open_transactions = self._open_transactions
+        found.transactions = shown_transactions(self._transactions, found.at_ms)
         return found
 
     async def group(self, group: str, at_ms: int | None = None) -> GroupPage:
@@ -158,6 +177,11 @@ class ClusterConsole:
             for part in answer.parts
             for each in listed.decode(part)
         ]
+        # A node of an older build does not know the request.
+        asked = [NodeRequest(node_id, ListOpenTransactionsRequest(), 0) for node_id in client.nodes]
+        opened = [each for each in await asyncio.gather(*map(self._ask_if_up, asked)) if each is not None]
+        self._open_transactions = sum(answer.total for answer in opened)
+        self._transactions = [row for answer in opened for row in open_rows.decode(answer.oldest)]
 
     async def _sample(self) -> None:
         """Note the lag of all groups, again and again."""
@@ -184,9 +208,12 @@ class ClusterConsole:
             story = decode_story(explained.story)
             ribbon = None if owned.owners is None else ribbon_of(story, owners_json.decode(owned.owners))
             lag = await self._lags.get(group, lambda: self._ask_lag(group))
+            facts_of = await self._facts.get(group, lambda: self._ask_transactions(story, lag))
+            story.held, story.offsets_pending_in = facts_of.held, facts_of.offsets_pending_in
         except TROUBLE as error:
             raise ConsoleError(_unreachable(error), 503) from None
         note_owners(lag, ribbon)
+        note_held(lag, story)
         return GroupPage(
             group=group,
             at_ms=story.at_ms,
@@ -217,6 +244,27 @@ class ClusterConsole:
             wanted.setdefault(topic, []).append(partition)
         ends = await self._client.ends(wanted)
         return lag_of(committed, ends, self._samples.of(group))
+
+    async def _ask_transactions(self, story: Story, lag: Lag | None) -> Story:
+        """Note in a story the transactions that hold its group back in the partitions of `lag`, and return it."""
+        committed = {(each.topic, each.partition): each.committed for each in lag.partitions} if lag is not None else {}
+        if not committed and not (story.state is not None and story.state.pending_offsets):
+            return story
+        answer = await self._client.metadata(sorted({topic for topic, _ in committed}))
+        steps = transaction_facts(story, committed, cluster_leaders(answer))
+        try:
+            requests = next(steps)
+            while True:
+                requests = steps.send([await self._ask_if_up(each) for each in requests])
+        except StopIteration:
+            return story
+
+    async def _ask_if_up(self, asked: NodeRequest) -> Any:
+        node = self._client.nodes.get(asked.node_id)
+        try:
+            return None if node is None else await self._client.ask(node, asked.request, asked.max_version)
+        except TROUBLE:
+            return None
 
 
 def console_of(config: Config, bootstrap: Callable[[], Sequence[ClusterNode]], links: NodeLinks) -> ClusterConsole:

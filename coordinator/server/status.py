@@ -230,6 +230,16 @@ def _transactions(runtime: Runtime) -> Iterator[Sample]:
             TRANSACTION + "aborted_total", "Transactions that were aborted, by cause.", count, {"cause": cause}
         )
     yield _counter(TRANSACTION + "marker_retries_total", "Markers that had to be sent again.", counters.marker_retries)
+    yield _counter(
+        SERVER + "add_partitions_to_txn_manager_verification_failure_total",
+        "Partitions of Produce and TxnOffsetCommit that their transaction coordinator did not confirm.",
+        counters.verification_failures,
+    )
+    yield _gauge(
+        "kafka_cluster_partition_last_stable_offset_lag",
+        "Offsets between the last stable offset and the high watermark: the most of all partitions of this node.",
+        runtime.topics.catalogue.longest_unstable_offsets(),
+    )
 
 
 def _telemetry(runtime: Runtime) -> Iterator[Sample]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from coordinator.core.topics.names import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, parse_partition_directory
+from coordinator.core.topics.produce_verification import errors_of
 from coordinator.core.transactions.add_partitions import command_of
 from coordinator.core.transactions.coordinator import TransactionCoordinator, entries_of
 from coordinator.core.transactions.replay import TransactionReplay
@@ -253,14 +254,19 @@ class Transactions:
         The coordinator of the transactional id is asked, on its node; NETWORK_EXCEPTION: it does not answer.
         """
         (transaction,) = request.transactions
+
+        def answered(response: AddPartitionsToTxnResponse) -> None:
+            self.core.counters.verification_failures += sum(map(bool, errors_of(request, response).values()))
+            then(response)
+
         owner = self.coordinator_of(transaction.transactional_id)
         if owner is None or owner.id == self._cluster.node_id:
             self.handle(
                 command_of(transaction),
-                inner_ticket(lambda answer: then(_no_answer() if answer is None else answer)),
+                inner_ticket(lambda answer: answered(_no_answer() if answer is None else answer)),
             )
         else:
-            self._peers.ask(owner.id, request, lambda answer: then(_no_answer() if answer is NO_ANSWER else answer))
+            self._peers.ask(owner.id, request, lambda answer: answered(_no_answer() if answer is NO_ANSWER else answer))
 
     def coordinator_of(self, transactional_id: str) -> ClusterNode | None:
         """Return the node that coordinates a transactional id."""

@@ -66,4 +66,5 @@ APIS: Final[dict[int, tuple[str, int, int, int]]] = {
     30001: ("explain_group", 0, 0, 0),
     30002: ("list_group_figures", 0, 0, 0),
     30003: ("describe_owners", 0, 0, 0),
+    30004: ("list_open_transactions", 0, 0, 0),
 }

@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 
+from coordinator.explain import transactions
 from protocol.error_codes import ErrorCode
 from tests.cli.command_line import CommandLine
 from tests.conformance.kafka import Kafka, java
 from tests.support.eventually import eventually
 from tests.support.group_member import GroupMember, alone_in_group
 from tests.support.questions import commit_offsets, committed_offsets, list_groups, produce
+from tests.support.transactional import LIMIT_S, read, transactional_producer
 from tests.support.wire import Wire
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
@@ -28,7 +30,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
     """A Kafka whose orders-0 has ten records."""
-    settings = {"group.initial.rebalance.delay.ms": "0"}
+    settings = {"group.initial.rebalance.delay.ms": "0", "transaction.state.log.num.partitions": "2"}
     with Kafka(tmp_path_factory.mktemp("kafka"), settings=settings) as running:
         running.create_topic("orders", 2)
         for number in range(10):
@@ -207,3 +209,28 @@ def test_explain_says_that_a_kafka_records_no_reasons_and_what_describe_groups_t
             assert said.err.endswith("DescribeGroups says: the group is Stable and has 1 member (web-7 on 127.0.0.1)\n")
 
     asyncio.run(play())
+
+
+def test_a_transaction_that_holds_a_group_back_is_named_and_can_be_aborted_in_its_partition(
+    kafka: Kafka, command: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions, "OPEN_FOR_MS", 0)  # each open transaction counts as a long one
+    kafka.create_topic("out", 1)
+    done = transactional_producer(kafka.address, "done")
+    done.begin_transaction()
+    done.produce("out", "1", partition=0)
+    done.commit_transaction(LIMIT_S)
+    stuck = transactional_producer(kafka.address, "stuck")
+    stuck.begin_transaction()
+    stuck.produce("out", "2", partition=0)
+    assert stuck.flush(LIMIT_S) == 0
+    commit_offsets(kafka.port, "readers", {("out", 0): 1})  # the marker of `done` is at 1
+
+    said = command("groups", "explain", "readers", code=2).err
+    assert "Readers of committed records are held back at offset 2 of out-0, the last stable offset, 1 offset " in said
+    assert "transactional id 'stuck' has a transaction open for " in said
+    assert "`coordinator transactions abort stuck`" in said
+    (row,) = command("transactions", "abort", "--topic=out", "--partition=0", "--start-offset=2", "--json").json
+    assert row["aborted"] is True
+    assert read(kafka.address, "out") == ["1"]
+    assert "held back" not in command("groups", "explain", "readers", code=2).err

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 import pytest
+from confluent_kafka import Producer
 
 from protocol.error_codes import ErrorCode
 from protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -20,6 +21,8 @@ from tests.support.daemon import Daemon
 from tests.support.group_member import GroupMember
 from tests.support.machine_tools import require_tool
 from tests.support.npm_packages import installed
+from tests.support.simple_group import commit
+from tests.support.transactional import LIMIT_S, transactional_producer
 from tests.support.wire import Wire
 
 pytestmark = pytest.mark.integration
@@ -120,7 +123,7 @@ async def served(directory: Path, groups: int) -> AsyncIterator[tuple[Console, A
     daemon = Daemon(
         directory,
         overrides=overrides,
-        topics=("orders:12",),
+        topics=("orders:12", "payments:1"),
         arguments=("--http-port-file", str(http_port)),
         environment={"COORDINATOR_HTTP_ADMIN_TOKEN": TOKEN},
         http="127.0.0.1:0",
@@ -175,6 +178,18 @@ async def reconciling(console: Console, opened: AsyncExitStack, group: str) -> N
     assert (await busy.request(told, 1)).error_code == ErrorCode.NONE
 
 
+def holding(daemon: Daemon) -> Producer:
+    """Leave a transaction open that holds the group `readers` back."""
+    settings = {"transaction.timeout.ms": 900_000}  # longer than the walk through the screens
+    producer = transactional_producer(daemon.address, "transfer-7", **settings)
+    producer.begin_transaction()
+    for _ in range(3):
+        producer.produce("payments", b"1", partition=0)
+    assert producer.flush(LIMIT_S) == 0
+    commit(daemon.port, "readers", 0, topic="payments")
+    return producer
+
+
 async def test_every_screen_is_whole_and_readable_in_light_and_dark_and_on_a_phone(tmp_path: Path) -> None:
     async with served(tmp_path, MANY) as (console, opened):
         await lived(console, opened)
@@ -185,11 +200,13 @@ async def test_every_screen_is_whole_and_readable_in_light_and_dark_and_on_a_pho
         late = await waits.member("fast-1")
         joining = asyncio.ensure_future(late.join())
         await reconciling(console, opened, "newer")
+        producer = await asyncio.to_thread(holding, console.daemon)
         screens = [
             {"name": "groups", "hash": "#/?sort=members&reverse=1", "awaits": "shop"},
             {"name": "group", "hash": "#/group/shop", "awaits": "Rebalances"},
             {"name": "waiting", "hash": "#/group/waits", "awaits": "slow-1"},
             {"name": "newer", "hash": "#/group/newer", "awaits": "gives up 6", "only": "phone"},
+            {"name": "held", "hash": "#/group/readers", "awaits": "held back at 0 by transfer-7"},
             {"name": "odd", "hash": f"#/group/{quote(ODD, safe='')}", "awaits": "<i>client</i>"},
             {"name": "missing", "hash": "#/group/nothing", "awaits": "no group of this name"},
         ]
@@ -199,6 +216,7 @@ async def test_every_screen_is_whole_and_readable_in_light_and_dark_and_on_a_pho
         await asyncio.to_thread(shots.mkdir, parents=True, exist_ok=True)
         seen = [json.loads(line) for line in (await console.run("walk.mjs", str(shots), str(plan))).splitlines()]
         joining.cancel()
+        await asyncio.to_thread(producer.abort_transaction, LIMIT_S)
     assert len(seen) == 4 * len(screens) - 2
     for each in seen:
         what = f"{each['screen']}, {each['scheme']}, {each['size']}"
@@ -209,9 +227,13 @@ async def test_every_screen_is_whole_and_readable_in_light_and_dark_and_on_a_pho
         serious = [line for line in each["violations"] if line.startswith(("serious", "critical"))]
         assert serious == [], what
     texts = {each["screen"]: each["text"] for each in seen}
-    assert f"{MANY + 4:,}" in texts["groups"]
+    assert f"{MANY + 5:,}" in texts["groups"]
     for each in ("Reconciling", "orders 0-11", "orders 0-5", "waits for 6", "a member that has to give up partitions"):
         assert each in texts["newer"], each
+    for each in ("Open transactions", "transfer-7", "Ongoing", "payments-0", "Readers of committed records wait"):
+        assert each in texts["groups"], each
+    assert "Readers of committed records are held back at offset 0 of payments-0" in texts["held"]
+    assert "coordinator transactions abort transfer-7" in texts["held"]
     assert "Waiting" in texts["waiting"] and "slow-1" in texts["waiting"]
     assert "web-4" in texts["group"]
     assert all(max(each["colours"]) > 5 for each in seen if each["screen"] in {"group", "newer"}), (

@@ -53,3 +53,11 @@ async def test_as_many_groups_are_kept_as_allowed(monkeypatch: pytest.MonkeyPatc
     for group in ("a", "b", "a", "c", "a", "b"):
         assert await answers.get(group, lambda group=group: ask(group)) == group  # type: ignore[misc]
     assert asked == ["a", "b", "c", "b"]
+
+
+async def test_an_answer_is_asked_for_again_in_the_newest_way() -> None:
+    async def ask(number: int) -> int:
+        return number
+
+    answers: GroupAnswers[int] = GroupAnswers(0.0)
+    assert [await answers.get("g", lambda number=number: ask(number)) for number in (1, 2)] == [1, 2]  # type: ignore[misc]

@@ -137,16 +137,19 @@ def test_a_deleted_partition_does_not_stand_still(tmp_path: Path) -> None:
 def test_list_of_commits_has_changes_deletions_and_transactions(tmp_path: Path) -> None:
     story = Story().commit(t=5, metadata="note").commit(t=9).commit(producer_id=7, t=20).commit(producer_id=8, t=30)
     story.end_transaction(7, commit=True).end_transaction(8, commit=False).commit(t=None).commit(t=3)
+    story.commit(producer_id=9, t=40).commit(producer_id=7, t=50)
     commits, _ = story.past(tmp_path)
     rows, total = listed(commits, Selection(), 100)
-    assert total == len(rows) == 6
-    assert [(row.offset, row.change, row.transaction) for row in rows] == [
-        (5, None, None),
-        (9, 4, None),
-        (20, 11, "committed"),
-        (30, None, "not committed"),
-        (None, None, None),
-        (3, None, None),
+    assert total == len(rows) == 8
+    assert [(row.offset, row.change, row.transaction, row.producer_id) for row in rows] == [
+        (5, None, None, None),
+        (9, 4, None, None),
+        (20, 11, "committed", 7),
+        (30, None, "aborted", 8),
+        (None, None, None, None),
+        (3, None, None, None),
+        (40, None, "open", 9),
+        (50, None, "open", 7),
     ]
     assert rows[0].metadata == "note"
 

@@ -34,7 +34,7 @@ class Console:
                 lambda: "cluster-1",
                 self.progress,
                 ends,
-                self.watched.append,
+                watch=self.watched.append,
                 now_ms=lambda: self.now_ms,
             )
         )

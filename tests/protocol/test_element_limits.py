@@ -56,6 +56,7 @@ def test_every_api_with_an_array_is_tested() -> None:
         ApiKey.EXPLAIN_GROUP,
         ApiKey.LIST_GROUP_FIGURES,
         ApiKey.DESCRIBE_OWNERS,
+        ApiKey.LIST_OPEN_TRANSACTIONS,
         ApiKey.DESCRIBE_ACLS,
         ApiKey.GET_TELEMETRY_SUBSCRIPTIONS,
         ApiKey.PUSH_TELEMETRY,

@@ -11,9 +11,9 @@ from protocol.messages.offset_commit import (
 from tests.support.wire import call
 
 
-def commit(port: int, group: str, offset: int) -> None:
-    """Commit an offset of the first partition of `orders`."""
+def commit(port: int, group: str, offset: int, topic: str = "orders") -> None:
+    """Commit an offset of the first partition of a topic."""
     partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
-    topics = [OffsetCommitRequestTopic(name="orders", partitions=[partition])]
+    topics = [OffsetCommitRequestTopic(name=topic, partitions=[partition])]
     answer = call(port, OffsetCommitRequest(group_id=group, topics=topics), 8)
     assert answer.topics[0].partitions[0].error_code == ErrorCode.NONE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import os
 import re
 import signal
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from coordinator.core.shard import partition_for
 from protocol.error_codes import ErrorCode
@@ -297,3 +299,35 @@ def test_transactions_survive_the_death_of_a_worker_and_another_number_of_worker
     producers[3].abort_transaction(LIMIT_S)
     for partition in range(PARTITIONS):
         assert sorted(read(f"127.0.0.1:{daemon.ports[0]}", TOPIC, partition)) == ["0", "2"]
+
+
+def test_a_transaction_of_another_worker_is_named_for_a_group_that_it_holds_back(
+    daemon: Daemon, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from coordinator.explain import transactions
+    from tests.cli.command_line import CommandLine
+    from tests.support.transactional import LIMIT_S, transactional_producer
+
+    monkeypatch.setattr(transactions, "OPEN_FOR_MS", 0)  # each open transaction counts as a long one
+    daemon.start(3)
+    bootstrap = f"127.0.0.1:{daemon.ports[0]}"
+    command = CommandLine(bootstrap, capsys)
+    producers = [transactional_producer(bootstrap, f"tx-{number}") for number in range(6)]
+    for number, producer in enumerate(producers):
+        producer.begin_transaction()
+        producer.produce(TOPIC, b"x", partition=number)
+        assert producer.flush(LIMIT_S) == 0
+    listed = command("transactions", "list", "--json").json
+    assert len({row["coordinator"] for row in listed}) > 1, "several workers coordinate them"
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "readers", "log_level": 0})
+    consumer.commit(offsets=[TopicPartition(TOPIC, number, 0) for number in range(6)], asynchronous=False)
+    consumer.close()
+
+    said = command("groups", "explain", "readers", "--json").json
+    held = {each["partition"]: each["transaction"]["transactional_id"] for each in said["story"]["held"]}
+    assert held == {number: f"tx-{number}" for number in range(6)}
+    assert said["verdicts"][0]["code"] == "held_back"
+    _, shown = daemon.get("/api/groups")
+    assert json.loads(shown)["open_transactions"] == 6
+    _, page = daemon.get("/api/group?id=readers")
+    assert json.loads(page)["story"]["held"] == said["story"]["held"]

@@ -17,15 +17,17 @@ from typing import Final
 import msgspec
 
 from coordinator.cli.arguments import add_server
-from coordinator.cli.client import NodeConnection, UnreachableError, client_of
+from coordinator.cli.client import Client, NodeConnection, UnreachableError, client_of
 from coordinator.cli.errors import CliError
-from coordinator.cli.group_description import describe
+from coordinator.cli.group_description import DescribedGroup, describe
 from coordinator.cli.groups.selection import not_found
+from coordinator.cli.groups.transaction_facts import note_transactions
 from coordinator.cli.table import Row, as_columns
 from coordinator.console.model import GroupPage, Problem
-from coordinator.core.events.model import ClientInfo, Rebalance, RebalanceOutcome, Story, decode_story
+from coordinator.core.events.model import ClientInfo, LiveGroup, Rebalance, RebalanceOutcome, Story, decode_story
 from coordinator.core.events.words import duration
 from coordinator.explain.rules import explain
+from coordinator.explain.transactions import held_back
 from coordinator.explain.words import clock_time, count
 from protocol.error_codes import ErrorCode
 from protocol.messages.explain_group import ExplainGroupRequest, ExplainGroupResponse
@@ -147,7 +149,9 @@ def ask(arguments: argparse.Namespace) -> Story:
             raise CliError(printable(f"group {group!r}: {answer.error_message}"), 1)
         if answer.story is None:
             raise not_found(client, group)
-        return decode_story(answer.story)
+        story = decode_story(answer.story)
+        note_transactions(client, story)
+        return story
 
 
 def _ask_console(arguments: argparse.Namespace) -> Story:
@@ -174,6 +178,7 @@ def _not_ours(arguments: argparse.Namespace, connection: NodeConnection, error: 
     try:
         with client_of(arguments) as client:
             group = describe(client, arguments.group)
+            held = _held_back(client, group)
     except UnreachableError:
         return error
     except CliError as other:
@@ -182,13 +187,29 @@ def _not_ours(arguments: argparse.Namespace, connection: NodeConnection, error: 
         names = [f"{each.client_id} on {each.host.lstrip('/')}" for each in group.members[:NAMES_SHOWN]]
         more = [f"{len(group.members) - NAMES_SHOWN} more"] if len(group.members) > NAMES_SHOWN else []
         members = f" ({', '.join(names + more)})" if names else ""
-        described = f"the group is {group.state} and has {count(len(group.members), 'member')}{members}"
+        described = f"the group is {group.state} and has {count(len(group.members), 'member')}{members}{held}"
     return CliError(
         printable(
             f"the broker at {connection.address} is not this project's coordinator, the only one that records why a "
             f"group rebalances, so there is nothing to explain; DescribeGroups says: {described}"
         )
     )
+
+
+def _held_back(client: Client, group: DescribedGroup) -> str:
+    """Return what any Kafka tells of a transaction that holds a group back, to be appended to a sentence."""
+    now_ms = int(time.time() * 1000)
+    state = LiveGroup(
+        group=group.group_id,
+        at_ms=now_ms,
+        state=group.state,
+        protocol_type=group.protocol_type,
+        member_count=len(group.members),
+    )
+    story = Story(at_ms=now_ms, state=state)
+    note_transactions(client, story)
+    verdict = held_back(story)
+    return "" if verdict is None else f". {verdict.sentence}. {verdict.advice}"
 
 
 # -- the answer --------------------------------------------------------------------------------------------------

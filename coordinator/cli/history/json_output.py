@@ -35,6 +35,7 @@ def commit(row: Committed) -> dict[str, Any]:
         "metadata": row.metadata,
         "leader_epoch": row.leader_epoch,
         "transaction": row.transaction,
+        "producer_id": row.producer_id,
         "log_offset": row.log_offset,
     }
 

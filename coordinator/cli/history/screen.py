@@ -26,6 +26,11 @@ BARS: Final = " ▁▂▃▄▅▆▇█"
 BACK: Final = "▼"
 SPARK_WIDTH: Final = 24
 NAMED_AT_MOST: Final = 8
+TRANSACTIONS: Final = {
+    "committed": "in a transaction",
+    "aborted": "in an aborted transaction",
+    "open": "pending in an open transaction",
+}
 UNASSIGNED: Final = "unassigned"  # instead of an owner's name
 
 
@@ -48,7 +53,7 @@ def commits(rows: Sequence[Committed], total: int, now_ms: int) -> str:
 def _note(row: Committed) -> str:
     notes = [row.metadata] if row.metadata else []
     if row.transaction is not None:
-        notes.append("in a transaction" if row.transaction == "committed" else "in a transaction, not committed")
+        notes.append(f"{TRANSACTIONS[row.transaction]} of producer {row.producer_id}")
     return ", ".join(notes)
 
 

@@ -22,8 +22,8 @@ from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoord
 _TRANSACTION: Final = 1  # key type of FindCoordinator
 
 
-def add_transactional_ids(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("transactional_ids", nargs="+", metavar="TRANSACTIONAL-ID")
+def add_transactional_ids(parser: argparse.ArgumentParser, at_least: str = "+") -> None:
+    parser.add_argument("transactional_ids", nargs=at_least, metavar="TRANSACTIONAL-ID")
     add_server(parser)
     add_output(parser)
 

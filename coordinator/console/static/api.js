@@ -94,12 +94,16 @@ const LIVE_GROUP = {
   assignment_epoch: -1,
   classic_members: 0,
   unmatched: [],
+  pending_offsets: [{ partitions: [], since_ms: -1 }],
 };
+const TRANSACTION = { transactional_id: "", state: "", start_ms: -1, timeout_ms: -1, is_hanging: false };
 const GROUP = {
   verdicts: [{ advice: "", culprit: CLIENT, evidence: [], since_ms: -1, at_most_ms: -1 }],
   story: {
     state: maybe(LIVE_GROUP),
     events: [(event) => (event.kind === "rebalance" ? REBALANCE : INCIDENT)],
+    held: [{ transaction: TRANSACTION }],
+    offsets_pending_in: [TRANSACTION],
   },
   type: "classic",
   is_past: false,
@@ -116,7 +120,7 @@ const GROUP = {
     samples: [],
     sample_ms: 0,
     partitions_left_out: 0,
-    partitions: [{ end: -1, lag: -1, committed_ms: -1, owner: -1 }],
+    partitions: [{ end: -1, lag: -1, committed_ms: -1, owner: -1, held_at: -1, held_by: "" }],
   }),
   unknown: [],
   problem: "",
@@ -136,6 +140,8 @@ const GROUPS = {
     },
   ],
   states: {},
+  open_transactions: 0,
+  transactions: [{ count: 0, partitions: [] }],
   problem: "",
 };
 const CLUSTER = {

@@ -53,6 +53,15 @@ function chart(lag) {
   );
 }
 
+/** The transaction that holds the readers of a partition back. */
+const heldBack = (p) =>
+  h(
+    "small",
+    { class: "held" },
+    `held back at ${number(p.held_at)} by `,
+    p.held_by ? id(p.held_by) : "an unknown transactional id",
+  );
+
 /** `settings`: {now, showsAll, onShowAll}. */
 export function lagSection(view, settings) {
   const { lag, ribbon } = view;
@@ -90,7 +99,7 @@ export function lagSection(view, settings) {
               { label: "Partition", cell: (p) => id(`${p.topic}-${p.partition}`) },
               { label: "Committed offset", num: true, cell: (p) => number(p.committed) },
               { label: "End offset", num: true, cell: (p) => number(p.end) },
-              { label: "Lag", num: true, cell: (p) => number(p.lag) },
+              { label: "Lag", num: true, cell: (p) => [number(p.lag), p.held_at >= 0 && heldBack(p)] },
               { label: "Owner", cell: (p) => owner(p.owner) },
               { label: "Last commit", num: true, cell: (p) => ago(p.committed_ms, settings.now) },
             ],

@@ -6,6 +6,7 @@ import { h, id, patch, table, visible } from "./dom.js";
 import { ago, clock, count, duration, number } from "./format.js";
 import { path } from "./lag.js";
 import { address } from "./route.js";
+import { transactions } from "./transactions.js";
 
 const PER_PAGE = 50;
 const GLYPHS = { Stable: "●", PreparingRebalance: "◐", CompletingRebalance: "◑", Empty: "○", Dead: "✕" };
@@ -249,6 +250,7 @@ export function listPage(root, context, first) {
                 : "The cluster has no consumer groups.",
             )),
       list && pager(),
+      list && list.open_transactions > 0 && transactions(list, clock.now()),
       h("div", { key: "curl" }, curl.draw("groups", query())),
     );
   }

@@ -394,6 +394,15 @@ class LiveMember(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     told_ms: int = -1  # since its client told that
 
 
+class PendingOffsets(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Offsets of a group that an open transaction has sent and not committed yet."""
+
+    producer_id: int
+    count: int  # of partitions
+    partitions: list[str] = []  # NAMED_AT_MOST of them, as in "orders-0"
+    since_ms: int = -1  # since the epoch: the first of them that is still there
+
+
 class LiveGroup(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A group at this moment, as its coordinator sees it."""
 
@@ -422,6 +431,33 @@ class LiveGroup(msgspec.Struct, kw_only=True, omit_defaults=True):
     assignment_epoch: int = -1  # of the target
     classic_members: int = 0  # members that use the classic protocol
     unmatched: list[str] = []  # NAMED_AT_MOST subscribed names without a topic, and regular expressions
+    pending_offsets: list[PendingOffsets] = []  # NAMED_AT_MOST transactions with offsets of this group
+
+
+class HoldingTransaction(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """An open transaction, as its coordinator tells of it."""
+
+    producer_id: int
+    transactional_id: str = ""  # empty: no coordinator tells of it
+    state: str = ""  # Ongoing, PrepareCommit or PrepareAbort; empty: not known
+    start_ms: int = -1  # since the epoch; of one that no coordinator tells of: its last batch in the partition
+    timeout_ms: int = -1
+    is_hanging: bool = False  # all coordinators were asked, and none has it open
+
+
+class HeldPartition(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A partition where a group can read no more committed records, because a transaction is open there."""
+
+    topic: str
+    partition: int
+    committed: int  # by the group
+    last_stable_offset: int
+    high_watermark: int
+    transaction: HoldingTransaction
+
+    @property
+    def name(self) -> str:
+        return f"{self.topic}-{self.partition}"
 
 
 class Story(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -432,6 +468,9 @@ class Story(msgspec.Struct, kw_only=True, omit_defaults=True):
     events: list[AnyEvent] = []
     version: int = SCHEMA_VERSION
     unknown: list[str] = []  # observed: sentences, each names what the log of another cluster does not tell
+    # Asked of the leaders of the partitions and of the transaction coordinators, by the command or the console:
+    held: list[HeldPartition] = []  # those with the most records behind the last stable offset first
+    offsets_pending_in: list[HoldingTransaction] = []  # the transactions of `state.pending_offsets`
 
 
 _T = TypeVar("_T")

@@ -13,6 +13,7 @@ read a group and leave it packed. Source: Kafka's `OffsetMetadataManager`.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.offsets import packed_groups
@@ -27,6 +28,7 @@ PACKED_AT_MOST: Final = (
     4096  # offsets of one group: a larger one is unpacked while it is loaded, when no request waits for it
 )
 FREED_AT_ONCE: Final = 1000
+LOOKED_AT: Final = 10_000  # transactions, for one answer about a group: a millisecond
 _NOTHING: Final[GroupOffsets] = {}
 
 
@@ -238,6 +240,16 @@ class OffsetStore:
     def pending_of_group(self, group_id: str) -> Iterator[tuple[str, int]]:
         """Iterate over the (topic, partition) pairs for which open transactions have offsets."""
         return iter(list(self._pending_counts.get(group_id, ())))
+
+    def pending_by_producer(self, group_id: str) -> Iterator[tuple[int, dict[tuple[str, int], CommittedOffset]]]:
+        """Iterate over the producers whose open transactions have offsets for a group, and over these offsets.
+
+        At most LOOKED_AT of all open transactions are looked at.
+        """
+        if group_id in self._pending_counts:
+            for producer_id, groups in islice(self._pending.items(), LOOKED_AT):
+                if group_id in groups:
+                    yield producer_id, groups[group_id]
 
     def _drop_pending(self, producer_id: int, group_id: str, key: tuple[str, int]) -> None:
         groups = self._pending[producer_id]

@@ -184,6 +184,20 @@ class Catalogue:
         ]
         return topic
 
+    def longest_unstable_offsets(self) -> int:
+        """Return the most offsets between last stable offset and high watermark in one partition of this node.
+
+        It reads, and may be called from another thread.
+        """
+        longest = 0
+        for topic in list(self.topics.values()):
+            for partition in topic.partitions:
+                if partition.transactions is not None and partition.is_local:
+                    open_from = partition.transactions.open_from()
+                    if open_from is not None:
+                        longest = max(longest, partition.high_watermark - open_from)
+        return longest
+
     def _partition(self, topic: Topic, index: int, assigned: Mapping[int, int]) -> Partition:
         ownership = self._cluster.ownership
         if topic.name in COORDINATOR_TOPICS:

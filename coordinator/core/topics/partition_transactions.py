@@ -138,6 +138,12 @@ class PartitionTransactions:
             return min(first_offset, otherwise)
         return otherwise
 
+    def open_from(self) -> int | None:
+        """Return the first offset of the oldest open transaction; None if there is none. Another thread may ask."""
+        for first_offset, _ in self.ongoing.copy().values():
+            return first_offset
+        return None
+
     # -- checkpoint ----------------------------------------------------------------------------------------------
 
     def to_rows(self, up_to_offset: int, undos: Iterable[TransactionUndo]) -> dict[str, Any]:

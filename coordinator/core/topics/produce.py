@@ -264,7 +264,7 @@ class Producing:
         self._parked[producer_id].remove(parked)
         if not self._parked[producer_id]:
             del self._parked[producer_id]
-        self._go_on(parked, errors_of(verification, response), out)
+        self._go_on(parked, errors_of(verification.request, response), out)
 
     def _go_on(self, parked: ParkedProduce, errors: dict[tuple[str, int], int], out: Outbox) -> None:
         for batch in parked.batches:

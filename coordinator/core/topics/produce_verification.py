@@ -179,12 +179,12 @@ def transactional_producers(request: ProduceRequest) -> set[tuple[int, int]]:
     return found
 
 
-def errors_of(verification: VerifyTransaction, response: AddPartitionsToTxnResponse) -> dict[tuple[str, int], int]:
+def errors_of(request: AddPartitionsToTxnRequest, response: AddPartitionsToTxnResponse) -> dict[tuple[str, int], int]:
     """Return the error code of each partition that was asked about, as far as the response has it."""
     if response.error_code != ErrorCode.NONE:
         return {
             (topic.name, index): response.error_code
-            for transaction in verification.request.transactions
+            for transaction in request.transactions
             for topic in transaction.topics
             for index in topic.partitions
         }

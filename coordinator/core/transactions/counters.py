@@ -14,14 +14,15 @@ class EndCause(Enum):
 
 
 class TransactionCounters:
-    """Counts of durable ends, and of markers, since the start."""
+    """Counts of durable ends, of markers and of verifications, since the start."""
 
-    __slots__ = ("aborted_by", "committed", "marker_retries")
+    __slots__ = ("aborted_by", "committed", "marker_retries", "verification_failures")
 
     def __init__(self) -> None:
         self.committed = 0
         self.aborted_by = {cause.value: 0 for cause in EndCause}
         self.marker_retries = 0  # markers that had to be sent again
+        self.verification_failures = 0  # partitions here that were not, or could not be, found in a transaction
 
     def ended(self, cause: EndCause, *, commit: bool) -> None:
         """Count a transaction that was decided."""

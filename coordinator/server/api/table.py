@@ -43,6 +43,7 @@ from coordinator.server.api import (
     leave_group,
     list_config_resources,
     list_offsets,
+    list_open_transactions,
     list_transactions,
     metadata,
     offset_commit,
@@ -112,6 +113,7 @@ _ROWS: Final[dict[int, Api]] = {
         follow_catalogue.API,
         explain_group.API,
         describe_owners.API,
+        list_open_transactions.API,
         Api(
             ApiKey.LIST_GROUP_FIGURES,
             0,

@@ -97,6 +97,7 @@ def test_json_of_commits_has_every_field(told: Path, capsys: pytest.CaptureFixtu
         "metadata": "",
         "leader_epoch": None,
         "transaction": None,
+        "producer_id": None,
         "log_offset": rows[-1]["log_offset"],
     }
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", rows[0]["time"])

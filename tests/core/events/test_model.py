@@ -16,10 +16,13 @@ from coordinator.core.events.model import (
     Change,
     ChangeKind,
     ClientInfo,
+    HeldPartition,
+    HoldingTransaction,
     Incident,
     IncidentKind,
     LiveGroup,
     LiveMember,
+    PendingOffsets,
     Rebalance,
     RebalanceOutcome,
     Share,
@@ -151,8 +154,16 @@ def story(name: str = "web-1") -> Story:
         assignment_epoch=2,
         classic_members=1,
         unmatched=[name],
+        pending_offsets=[PendingOffsets(producer_id=1, count=2, partitions=[f"{name}-0"], since_ms=3)],
     )
-    return Story(at_ms=1, state=state, events=[rebalance(name), incident(name=name)], unknown=[name])
+    transaction = HoldingTransaction(
+        producer_id=1, transactional_id=name, state="Ongoing", start_ms=2, timeout_ms=3, is_hanging=True
+    )
+    held = HeldPartition(
+        topic=name, partition=1, committed=2, last_stable_offset=3, high_watermark=4, transaction=transaction
+    )
+    events: list[AnyEvent] = [rebalance(name), incident(name=name)]
+    return Story(at_ms=1, state=state, events=events, unknown=[name], held=[held], offsets_pending_in=[transaction])
 
 
 EVENTS: list[AnyEvent] = [rebalance(), *(incident(what) for what in IncidentKind)]

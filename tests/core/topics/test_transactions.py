@@ -197,6 +197,23 @@ def test_stable_offset_is_that_of_the_oldest_open_transaction(
     assert seen(committed(world)) == [b"p", b"q"]
 
 
+def test_longest_unstable_offsets_are_those_of_the_partition_that_is_held_back_most(
+    joined: tuple[TopicsWorld, FakeTransactionCoordinator],
+) -> None:
+    world, _ = joined
+    longest = world.topics.catalogue.longest_unstable_offsets
+    produce(world, batch(b"a", b"b"))
+    assert longest() == 0
+    produce_transactional(world, 0, b"p", b"q")
+    produce(world, batch(b"c"))
+    produce_transactional(world, 0, b"r", partition=1)
+    assert longest() == 3
+    write_marker(world, commit=True)
+    assert longest() == 1
+    write_marker(world, commit=False, partitions=(("orders", 1),))
+    assert longest() == 0
+
+
 # -- the request -------------------------------------------------------------------------------------------------
 
 

@@ -56,6 +56,7 @@ from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from protocol.messages.list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
 from protocol.messages.list_group_figures import ListGroupFiguresRequest, ListGroupFiguresResponse
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from protocol.messages.list_open_transactions import ListOpenTransactionsRequest, ListOpenTransactionsResponse
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from protocol.primitives import ZERO_UUID
 from tests.server.api.authorization_kit import TOPIC_IDS, Everything, Rights, answered, ask, id_of, received
@@ -776,6 +777,9 @@ CASES = {
     ApiKey.DESCRIBE_OWNERS: whole(DescribeOwnersRequest("g"), "DESCRIBE group g", DescribeOwnersResponse(GROUP)),
     ApiKey.LIST_GROUP_FIGURES: whole(
         ListGroupFiguresRequest(), "DESCRIBE cluster", ListGroupFiguresResponse(error_code=CLUSTER)
+    ),
+    ApiKey.LIST_OPEN_TRANSACTIONS: whole(
+        ListOpenTransactionsRequest(), "DESCRIBE cluster", ListOpenTransactionsResponse(error_code=CLUSTER)
     ),
 }
 

@@ -46,6 +46,7 @@ from protocol.messages.elect_leaders import (
 from protocol.messages.follow_catalogue import FollowCatalogueRequest, FollowCatalogueResponse
 from protocol.messages.list_config_resources import ListConfigResourcesResponse
 from protocol.messages.list_group_figures import ListGroupFiguresResponse
+from protocol.messages.list_open_transactions import ListOpenTransactionsResponse
 
 if TYPE_CHECKING:
     from coordinator.core.topics.topics import Topics
@@ -143,6 +144,9 @@ list_config_resources: Final[Check] = on_cluster(
 )
 list_group_figures: Final[Check] = on_cluster(
     AclOperation.DESCRIBE, lambda _: ListGroupFiguresResponse(error_code=REFUSED)
+)
+list_open_transactions: Final[Check] = on_cluster(
+    AclOperation.DESCRIBE, lambda _: ListOpenTransactionsResponse(error_code=REFUSED)
 )
 elect_leaders: Final[Check] = on_cluster(AclOperation.ALTER, _elect_leaders)
 describe_acls: Final[Check] = on_cluster(AclOperation.DESCRIBE, _describe_acls)

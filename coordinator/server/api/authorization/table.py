@@ -73,6 +73,7 @@ CHECKS: Final[Mapping[int, Check]] = MappingProxyType(
         ApiKey.EXPLAIN_GROUP: groups.explain_group,
         ApiKey.DESCRIBE_OWNERS: groups.describe_owners,
         ApiKey.LIST_GROUP_FIGURES: cluster.list_group_figures,
+        ApiKey.LIST_OPEN_TRANSACTIONS: cluster.list_open_transactions,
     }
 )
 
