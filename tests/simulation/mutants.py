@@ -441,6 +441,13 @@ MUTANTS = {
         store="transactions",
     ),
     # a store that nodes share
+    "topic-that-is-not-known-yet-is-taken-for-deleted": Mutant(
+        "coordinator/server/transactions.py",
+        "        is_current = self._cluster.is_controller or (link is not None and link.current_as_of_ms > existed_ms)\n",
+        "        is_current = self._cluster.is_controller or link is not None\n",
+        seed=2,
+        store="shared-transactions",
+    ),
     "append-without-an-epoch-check": Mutant(
         "coordinator/storage/memory_store.py",
         "        if stored.owned.epoch != claim.epoch:\n            return AppendFenced()\n",
