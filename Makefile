@@ -54,9 +54,9 @@ bench: setup ## beside Kafka, kfake, a mock and echoes, in one run (ten minutes;
 	$(PY) bench/security.py --quick --without-kafka --json bench/build/security-quick.json --markdown bench/build/security-quick.md
 
 # Each writes its tables to bench/build/NAME.md and its figures to NAME.json; ARGS=--quick shows that it runs.
-MORE_BENCHES := storms idle startup growth stalls purgatory neighbours console observe observed_history shared_store fail_over rolling_restart security consumer_heartbeats
+MORE_BENCHES := storms idle startup growth stalls purgatory neighbours console observe observed_history shared_store fail_over rolling_restart security consumer_heartbeats transactions
 .PHONY: bench-more $(MORE_BENCHES:%=bench-%)
-bench-more: $(MORE_BENCHES:%=bench-%) ## bench-storms, -idle, -startup, -growth, -stalls, -purgatory, -neighbours, -console, -observe, -observed_history, -shared_store, -fail_over, -rolling_restart, -security, -consumer_heartbeats: all (an hour)
+bench-more: $(MORE_BENCHES:%=bench-%) ## bench-storms, -idle, -startup, -growth, -stalls, -purgatory, -neighbours, -console, -observe, -observed_history, -shared_store, -fail_over, -rolling_restart, -security, -consumer_heartbeats, -transactions: all (an hour)
 
 $(MORE_BENCHES:%=bench-%): setup
 	$(PY) bench/$(@:bench-%=%).py --markdown bench/build/$(@:bench-%=%).md $(ARGS)
@@ -102,7 +102,7 @@ kills: setup ## SIGKILL a daemon under real clients, and look for all it acknowl
 	$(PY) -m tests.clients.kills --kills "$(or $(N),300)" --seed "$(or $(SEED),1)" $(ARGS)
 
 .PHONY: exactly-once
-exactly-once: setup ## process records exactly once with five clients while they and the daemon are killed: KILLS=200 SEED=1 (about ten minutes)
+exactly-once: setup ## process records exactly once with six clients while they and the daemon are killed: KILLS=200 SEED=1 (about ten minutes)
 	$(PY) -m tests.clients.exactly_once --kills "$(or $(KILLS),200)" --seed "$(or $(SEED),1)" $(ARGS)
 
 .PHONY: incidents

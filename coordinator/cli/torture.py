@@ -33,6 +33,10 @@ It consumes KAFKA_TOPIC as a member of KAFKA_GROUP_ID from the beginning, and co
 --output it also writes the value of each record to KAFKA_OUTPUT_TOPIC before it commits: then it is counted what was
 processed twice, and seen what was committed without being processed.
 
+With --exactly-once it writes the value of each record to KAFKA_OUTPUT_TOPIC and sends the offsets in a transaction, as
+KAFKA_TRANSACTIONAL_ID or an id that begins with it, with KAFKA_TRANSACTION_TIMEOUT_MS. Faults at each stage of a
+transaction come first. A copy that ends is started again, and each record has to be in the output once.
+
 examples:
   coordinator torture -- ./my-app
   coordinator torture --schedules 100 --seed 7 --junit torture.xml -- ./my-app --brokers {{bootstrap_servers}}
@@ -64,6 +68,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--shrink", metavar="N", type=int, default=3, help="how many failures to shorten; default: 3")
     add("--save", metavar="DIR", type=Path, default=Path(), help="where failing schedules are saved; default: here")
     add("--output", action="store_true", help="it writes the value of each record that it has processed to the output")
+    add(
+        "--exactly-once",
+        action="store_true",
+        help="it consumes, transforms and produces in transactions: each record has to be in the output once",
+    )
     add("--json", action="store_true", help="print the report as JSON")
     add("--junit", metavar="FILE", type=Path, help="write the report as JUnit XML, too")
     add("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the application, behind --")
@@ -81,13 +90,19 @@ def run(arguments: argparse.Namespace) -> int:
         partitions=arguments.partitions,
         patience_s=arguments.patience,
         startup_s=arguments.startup,
-        has_output=arguments.output,
+        has_output=arguments.output or arguments.exactly_once,
+        exactly_once=arguments.exactly_once,
     )
     parallel = arguments.parallel or 3 * (os.cpu_count() or 1)
     chosen = (
         [_replayed(arguments.replay)]
         if arguments.replay
-        else list(itertools.islice(schedules(arguments.seed, copies=arguments.copies), arguments.schedules))
+        else list(
+            itertools.islice(
+                schedules(arguments.seed, copies=arguments.copies, exactly_once=arguments.exactly_once),
+                arguments.schedules,
+            )
+        )
     )
     listener = Listener() if arguments.json else Lines(arguments)
     try:
@@ -166,7 +181,8 @@ class Lines(Listener):
             print(f"last lines of {client}:\n{lines}")
         path = _save(self._arguments.save, result)
         command = " ".join(self._arguments.command).removeprefix("-- ")
-        print(f"saved as {path}; again: coordinator torture --replay {path} -- {command}\n", flush=True)
+        kind = "--exactly-once " if self._arguments.exactly_once else "--output " if self._arguments.output else ""
+        print(f"saved as {path}; again: coordinator torture {kind}--replay {path} -- {command}\n", flush=True)
 
 
 def summary(report: TortureReport) -> str:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from coordinator.core.transactions.effects import TransactionEffects, WriteMarkers
     from coordinator.core.transactions.entry import TransactionEntry, TransactionPartition
     from coordinator.core.transactions.metadata import TopicPartition
+    from coordinator.core.transactions.states import TransactionState
     from coordinator.server.node_links import NodeLinks
     from coordinator.server.runtime import Runtime
     from coordinator.storage.log.fs import FileSystem
@@ -70,6 +71,16 @@ class TransactionLog(Protocol):
     async def drained(self) -> None: ...
 
     async def close(self) -> None: ...
+
+
+class TransactionObserver(Protocol):
+    """Hears of each stage of transactions before its effects are carried out: before answers, markers and appends."""
+
+    def is_durable(self, transactional_id: str, state: TransactionState) -> None:
+        """Note that the record of a state is in the log."""
+
+    def has_markers(self, transactional_id: str) -> None:
+        """Note that all markers of a transaction are in the logs of its partitions."""
 
 
 class Transactions:
@@ -105,6 +116,7 @@ class Transactions:
         self._files: OffsetsLog | None = None  # the same, if it is in files
         self._opening: asyncio.Task[None] | None = None
         self._waiting: list[Callable[[], None]] = []  # for the log
+        self.observer: TransactionObserver | None = None  # of a test
 
     @property
     def log(self) -> OffsetsLog | None:
@@ -336,6 +348,8 @@ class Transactions:
                 for each in topic.partitions:
                     outcomes[topic.name, each.partition_index] = ErrorCode(each.error_code)
             if not left:
+                if self.observer is not None and all(not outcomes.get(each, True) for each in write.entry.remaining):
+                    self.observer.has_markers(write.entry.transactional_id)
                 self.execute(self.core.markers_written(write.entry, outcomes, self._runtime.now_ms()))
 
         for node_id, parts in topics.items():
@@ -367,7 +381,13 @@ class Transactions:
 
     def on_durable(self, partition: int, high_watermark: int) -> None:
         """Go on with what has waited for the records below `high_watermark`."""
-        self._execute_as_event(self.core.appended(partition, high_watermark, self._runtime.now_ms()))
+        observer = self.observer
+        reached = [] if observer is None else self.core.partitions[partition].states_below(high_watermark)
+        effects = self.core.appended(partition, high_watermark, self._runtime.now_ms())
+        if observer is not None:
+            for transactional_id, state in reached:
+                observer.is_durable(transactional_id, state)
+        self._execute_as_event(effects)
 
     def on_failed(self, partition: int, from_offset: int, error: ErrorCode) -> None:
         """Undo what needs the records from an offset on, which are not in the log."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from coordinator.server.faults import Fault
+    from coordinator.testing.transaction_stages import StageTrigger
 
 
 class CoordinatorTestingError(Exception):
@@ -34,7 +35,7 @@ class VerbTokenError(CoordinatorTestingError):
 
 
 class FaultNotFiredError(CoordinatorTestingError):
-    """A fault was asked for, and no request came that it fits."""
+    """A fault was asked for, and no request came that it fits, or no transaction was at its stage."""
 
 
 class ServerEndedError(CoordinatorTestingError):
@@ -49,3 +50,9 @@ def check_fired(faults: Iterable[Fault]) -> None:
             f"no request came for: {'; '.join(fault.text() for fault in unfired)}. Was the client id or the group "
             "another one, or had the client no reason to send it? remove_fault() takes one back"
         )
+
+
+def check_reached(triggers: Iterable[StageTrigger]) -> None:
+    """Raise FaultNotFiredError if a trigger waits for a stage that no transaction was at."""
+    if unmet := [f"{each.stage} of {each.pattern}" for each in triggers]:
+        raise FaultNotFiredError(f"no transaction was at: {'; '.join(unmet)}. Was the transactional id another one?")

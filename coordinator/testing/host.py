@@ -28,10 +28,11 @@ from coordinator.testing.errors import CoordinatorTestingError, ServerEndedError
 from coordinator.testing.held_port import HeldPorts
 from coordinator.testing.request_log import RequestLog
 from coordinator.testing.second_node import SecondNode
+from coordinator.testing.transaction_stages import TransactionStages
 from protocol import codec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from coordinator.config.config import Config
     from coordinator.server.runtime import Runtime
@@ -55,6 +56,8 @@ class ServerHost:
         self._is_own_process = is_own_process
         self._fs = file_system(config)
         self.requests = RequestLog()
+        self.stages = TransactionStages()
+        self.on_start: Callable[[Runtime], None] = _nothing  # called with each run of the server, when it has started
         self.faults: Faults
         self._server: Server | None = None
         self._starting: Server | None = None
@@ -71,6 +74,11 @@ class ServerHost:
         if self._server is None:
             raise ServerEndedError(NOT_RUNNING)
         return self._server.runtime
+
+    @property
+    def is_up(self) -> bool:
+        """True while the node runs."""
+        return self._server is not None
 
     @property
     def bootstrap_servers(self) -> str:
@@ -120,13 +128,22 @@ class ServerHost:
             self._crash()
             await self._come_back(down)
 
+    def crash_now(self, down: float) -> None:
+        """Crash in the middle of an event, and start again. A server that is starting or ending is left alone."""
+        if self._changing.locked() or self._server is None:
+            return
+        self._crash()
+        coming_back = asyncio.get_running_loop().create_task(self._come_back_alone(down))
+        self._ending.add(coming_back)
+        coming_back.add_done_callback(self._ending.discard)
+
     async def close(self) -> None:
         """Stop for good. A server that is down comes back no more."""
         self._closed.set()
         async with self._changing:
             await self._stop()
             self._held.release()
-        for task in self._ending:
+        for task in list(self._ending):
             with contextlib.suppress(Exception):
                 await task
 
@@ -150,6 +167,14 @@ class ServerHost:
         runtime, caller = self.runtime, Caller()
         ticket = Ticket(caller, api_key=int(api.key), version=api.max_version, client_id=CLIENT_ID)
         api.handle(runtime, request, ticket, runtime.now_ms())
+        return await self._answer_to(caller)
+
+    async def ask_transactions(self, command: Any) -> Any:
+        """Have the transaction coordinator answer one of its own commands."""
+        runtime, caller = self.runtime, Caller()
+        if runtime.transactions is None:
+            raise CoordinatorTestingError("this server serves no transactions")
+        runtime.transactions.handle(command, Ticket(caller, client_id=CLIENT_ID))
         return await self._answer_to(caller)
 
     async def ask_core(self, command: Any) -> Any:
@@ -197,6 +222,8 @@ class ServerHost:
         else:
             self.faults = Faults(server.runtime, self.requests.fault_fired, self._observe)
         self.second_node = SecondNode(server.runtime, self.config, self._observe)
+        self.stages.move_to(server.runtime)
+        self.on_start(server.runtime)
         self._observe()
 
     def _add_users(self) -> None:
@@ -222,6 +249,11 @@ class ServerHost:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._closed.wait(), down)
         await self._start()
+
+    async def _come_back_alone(self, down: float) -> None:
+        async with self._changing:
+            with contextlib.suppress(ServerEndedError):  # it was closed meanwhile
+                await self._come_back(down)
 
     def _taken(self) -> Server | None:
         """Return the server that is about to end. From now on no verb reaches it."""
@@ -267,6 +299,10 @@ class ServerHost:
         for descriptor in held:
             os.dup2(nothing, descriptor, inheritable=False)  # and not closed, because its owner closes it, too
         os.close(nothing)
+
+
+def _nothing(_runtime: Runtime) -> None:
+    """Do nothing."""
 
 
 _HOSTS: weakref.WeakSet[ServerHost] = weakref.WeakSet()

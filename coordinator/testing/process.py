@@ -257,6 +257,8 @@ class CoordinatorProcess:
     kick = _OverHttp(Verbs.kick)
     expire = _OverHttp(Verbs.expire)
     fence = _OverHttp(Verbs.fence)
+    fence_producer = _OverHttp(Verbs.fence_producer)
+    expire_transaction = _OverHttp(Verbs.expire_transaction)
     fail_next = _OverHttp(Verbs.fail_next)
     delay = _OverHttp(Verbs.delay)
     lose_reply = _OverHttp(Verbs.lose_reply)

@@ -13,7 +13,7 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar
 from coordinator.config.sources import load
 from coordinator.server.faults import Fault
 from coordinator.storage.memory_fs import IN_MEMORY
-from coordinator.testing.errors import NotInTimeError, ServerEndedError, check_fired
+from coordinator.testing.errors import NotInTimeError, ServerEndedError, check_fired, check_reached
 from coordinator.testing.host import ServerHost
 from coordinator.testing.loop_thread import LoopThread, shared_loop_thread
 from coordinator.testing.settings import settings_of
@@ -143,8 +143,10 @@ class Coordinator:
         return [] if self._latest is None else self._latest.requests.lines()
 
     def check_faults(self) -> None:
-        """Raise FaultNotFiredError if a fault was asked for that no request has met."""
+        """Raise FaultNotFiredError if a fault was asked for that no request, or no transaction, has met."""
         check_fired(self.faults)
+        if self._latest is not None:
+            check_reached(self._latest.stages.waiting)
 
     def report(self, requests: int) -> list[tuple[str, str]]:
         """Return the story of each group and the last requests, as (title, text), for the report of a failed test."""
@@ -181,6 +183,9 @@ class Coordinator:
     kick = _Blocking(Verbs.kick)
     expire = _Blocking(Verbs.expire)
     fence = _Blocking(Verbs.fence)
+    fence_producer = _Blocking(Verbs.fence_producer)
+    expire_transaction = _Blocking(Verbs.expire_transaction)
+    crash_at = _Blocking(Verbs.crash_at)
     fail_next = _Blocking(Verbs.fail_next)
     delay = _Blocking(Verbs.delay)
     lose_reply = _Blocking(Verbs.lose_reply)
@@ -261,6 +266,9 @@ class AsyncCoordinator:
     kick = _Awaitable(Verbs.kick)
     expire = _Awaitable(Verbs.expire)
     fence = _Awaitable(Verbs.fence)
+    fence_producer = _Awaitable(Verbs.fence_producer)
+    expire_transaction = _Awaitable(Verbs.expire_transaction)
+    crash_at = _Awaitable(Verbs.crash_at)
     fail_next = _Awaitable(Verbs.fail_next)
     delay = _Awaitable(Verbs.delay)
     lose_reply = _Awaitable(Verbs.lose_reply)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from coordinator.core.group.forced import ExpireMember, ForceRebalance
 from coordinator.core.group.state import STABLE
+from coordinator.core.transactions.commands import TimeOutTransaction
 from coordinator.server.faults import ANY, Action, Fault
 from coordinator.testing.errors import (
     CoordinatorTestingError,
@@ -25,10 +26,12 @@ from coordinator.testing.errors import (
     UnknownGroupError,
     UnknownMemberError,
 )
+from coordinator.testing.transaction_stages import StageTrigger, stage_of
 from protocol.api_keys import ApiKey
 from protocol.consumer import decode_assignment
 from protocol.error_codes import ErrorCode
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol.messages.init_producer_id import InitProducerIdRequest
 from protocol.messages.join_group import JoinGroupRequest
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
@@ -49,6 +52,7 @@ TIMEOUT_S: Final = 10.0
 LONGEST_ADVANCE_S: Final = 31 * 24 * 3600
 LONGEST_S: Final = 3600
 PRODUCE_TIMEOUT_MS: Final = 10_000
+RIVAL_TIMEOUT_MS: Final = 10_000  # of the transactions of a producer that takes the place of another one
 LOGIN_APIS: Final = frozenset(
     {ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
 )  # of which a connection has its own table
@@ -273,6 +277,45 @@ class Verbs:
                     f"it has {latest or 'none'}"
                 )
             await asyncio.sleep(LOOK_S)
+
+    # -- transactions --------------------------------------------------------------------------------------------
+
+    async def fence_producer(self, transactional_id: str) -> None:
+        """Have another producer take a transactional id. Its open transaction is aborted.
+
+        The one that had it hears PRODUCER_FENCED or INVALID_PRODUCER_EPOCH from then on.
+        """
+        request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=RIVAL_TIMEOUT_MS)
+        deadline = time.monotonic() + TIMEOUT_S
+        while True:
+            error = ErrorCode((await self._host.call(request)).error_code)
+            if error is not ErrorCode.CONCURRENT_TRANSACTIONS or time.monotonic() > deadline:
+                _check(error, f"{transactional_id!r} cannot be taken")
+                return
+            await asyncio.sleep(LOOK_S)
+
+    async def expire_transaction(self, transactional_id: str) -> None:
+        """Abort an open transaction, as if it had been open for longer than its timeout. Its producer is fenced."""
+        _check(
+            await self._host.ask_transactions(TimeOutTransaction(transactional_id)),
+            f"{transactional_id!r} has no transaction that could time out",
+        )
+
+    async def crash_at(self, stage: str, transactional_id: str = ANY, *, times: int = 1, down: float = 0.0) -> None:
+        """Crash when a transaction is at a stage for the `times`th time from now, and start again.
+
+        Returns at once. `stage`: ProducerId, Partitions, Records, Offsets, PrepareCommit, PrepareAbort, Markers,
+        CompleteCommit or CompleteAbort. What it says is in the log then, and the request is not answered.
+        `transactional_id` may have wildcards.
+        """
+        _check_seconds(down)
+        self.at_stage(stage, transactional_id, lambda _: self._host.crash_now(down), times=times)
+
+    def at_stage(self, stage: str, transactional_id: str, act: Callable[[str], None], *, times: int = 1) -> None:
+        """Call `act` with the transactional id when a transaction is at a stage, before the server goes on."""
+        if times < 1:
+            raise CoordinatorTestingError(f"times={times}: it is 1 or more")
+        self._host.stages.add(StageTrigger(stage_of(stage), transactional_id, times, act))
 
     # -- faults --------------------------------------------------------------------------------------------------
 

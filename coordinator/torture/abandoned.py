@@ -69,7 +69,7 @@ def are_unavoidable(schedule: Schedule) -> bool:
     return any(
         step.error == "UNKNOWN_MEMBER_ID"
         or (step.do, step.api) == ("lose_reply", "JoinGroup")
-        or step.do in {"kill_copy", "start_copy"}
+        or step.do in {"kill_copy", "start_copy", "kill_copy_at"}
         for step in schedule.steps
     )
 

@@ -25,7 +25,11 @@ VARIABLES: Final = {
     "heartbeat_interval_ms": "KAFKA_HEARTBEAT_INTERVAL_MS",
 }
 PROTOCOL_VARIABLES: Final = {"group_protocol": "KAFKA_GROUP_PROTOCOL"}  # in a rehearsal of a migration only
-_ALL_VARIABLES: Final = VARIABLES | PROTOCOL_VARIABLES
+TRANSACTION_VARIABLES: Final = {  # with --exactly-once only
+    "transactional_id": "KAFKA_TRANSACTIONAL_ID",
+    "transaction_timeout_ms": "KAFKA_TRANSACTION_TIMEOUT_MS",
+}
+_ALL_VARIABLES: Final = VARIABLES | PROTOCOL_VARIABLES | TRANSACTION_VARIABLES
 
 
 def kill_all() -> None:

@@ -8,12 +8,16 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final
 
 from coordinator.testing.errors import CoordinatorTestingError
+from coordinator.torture.aborted import append_aborted
 
 if TYPE_CHECKING:
+    from coordinator.testing.host import ServerHost
     from coordinator.testing.verbs import Verbs
     from coordinator.torture.watch import TopicPartition
 
 TOPIC: Final = "torture-input"
+ABORTED: Final = "aborted-"  # how the values of an aborted transaction begin
+ABORTED_IN_EACH: Final = 3
 TRICKLE_S: Final = 0.1  # between records that arrive all the time
 
 
@@ -38,6 +42,13 @@ class InputRecords:
                 self._produced += count  # also if it fails: no number is given twice
                 await self._verbs.produce(topic, values, partition=partition)
                 self.ends[topic, partition] += count
+
+    async def produce_aborted(self, host: ServerHost) -> None:
+        """Append records of a transaction to each partition, and abort it."""
+        values = [f"{ABORTED}{number}" for number in range(ABORTED_IN_EACH)]
+        await append_aborted(host, self.ends, values)
+        for where in self.ends:
+            self.ends[where] += len(values) + 1  # and the marker
 
     @contextlib.asynccontextmanager
     async def trickling(self) -> AsyncIterator[None]:

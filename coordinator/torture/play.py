@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,14 +19,15 @@ from coordinator.testing.verbs import Verbs
 from coordinator.torture.abandoned import AbandonedMembers
 from coordinator.torture.copies import Copy
 from coordinator.torture.input import TOPIC, InputRecords
-from coordinator.torture.judge import failures_seen, judge_output
-from coordinator.torture.schedule import Schedule, Step
+from coordinator.torture.judge import failures_seen, held_back, judge_output
+from coordinator.torture.schedule import TRANSACTION_TIMEOUT_MS, Schedule, Step
 from coordinator.torture.take import SERVER_STEPS, TortureTarget, take
 from coordinator.torture.verdict import Failure, FailureKind, ScheduleVerdict
 from coordinator.torture.watch import Watch
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
+    from coordinator.server.runtime import Runtime
 
 OUTPUT: Final = "torture-output"
 GROUP: Final = "torture"
@@ -33,6 +35,7 @@ LOOK_S: Final = 0.02
 QUIET_S: Final = 0.5  # without a rebalance, before the first step and at the end
 FAULTS_MET_S: Final = 3.0  # after the last step, until its faults are given up
 LOOPS: Final = 8  # rebalances after the last step that are too many
+MOST_RESTARTS: Final = 5  # of a copy
 
 
 class AppError(Exception):
@@ -65,6 +68,7 @@ class TorturePlan(CopiesPlan):
     """The settings that all schedules of a run have in common."""
 
     watch_s: float = 3.0  # after the last step: longer than a session, so that a silent member shows
+    exactly_once: bool = False  # it processes in transactions, and each record has to be in the output once
 
 
 class Play:
@@ -82,6 +86,9 @@ class Play:
         self._input = InputRecords(self._verbs, plan.partitions)
         clients = tuple(f"copy-{number}" for number in range(1, plan.copies + 1))
         self._target = TortureTarget(self._verbs, GROUP, clients)
+        self._later: set[asyncio.Task[None]] = set()  # what happens to copies after a stage of a transaction
+        self._missed_faults = 0
+        self._restarts: Counter[int] = Counter()  # by copy that ended by itself
 
     async def run(self) -> ScheduleVerdict:
         """Play it to its end. Raises AppError if the application did not even begin."""
@@ -91,7 +98,10 @@ class Play:
         try:
             self._watch = Watch(self._host.runtime, GROUP)
             self._abandoned = AbandonedMembers(self._host.runtime, GROUP)
+            self._host.on_start = self._attach
             await self._verbs.create_topics({TOPIC: self._plan.partitions, OUTPUT: 1})
+            if self._plan.exactly_once:
+                await self._input.produce_aborted(self._host)
             await self._input.produce(self._plan.records)
             await self._start_copies()
             try:
@@ -101,13 +111,16 @@ class Play:
                 sentence = f"within {self._plan.startup_s:g} s, before the first step, {error.args[0]}"
                 verdict.failures.append(Failure(FailureKind.STUCK, sentence))
             else:
-                await self._take_steps()
-                await self._input.produce(5)
-                verdict = await self._settle()
-                await self._judge(verdict)
+                async with self._supervised():
+                    await self._take_steps()
+                    await self._input.produce(5)
+                    verdict = await self._settle()
+                    await self._judge(verdict)
             verdict.took_s = round(time.monotonic() - started_s, 3)
             return verdict
         finally:
+            for task in self._later:
+                task.cancel()
             await asyncio.gather(*(copy.kill() for copy in self._copies.values()))
             await self._host.close()
 
@@ -124,6 +137,9 @@ class Play:
                 "session_timeout_ms": str(self._plan.session_timeout_ms),
                 "heartbeat_interval_ms": str(self._plan.heartbeat_interval_ms),
             }
+            if self._plan.exactly_once:
+                facts["transactional_id"] = facts["client_id"]
+                facts["transaction_timeout_ms"] = str(TRANSACTION_TIMEOUT_MS)
             copy = self._copies[number] = Copy(number, self._plan.command, facts, self._directory)
             try:
                 await copy.start()
@@ -178,17 +194,51 @@ class Play:
             return
         with contextlib.suppress(CoordinatorTestingError):  # a member that is away cannot be kicked
             await take(self._target, step)
-        self._watch.attach(self._host.runtime)
-        self._abandoned.attach(self._host.runtime)
+
+    def _attach(self, runtime: Runtime) -> None:
+        """Watch the next run of the server, too."""
+        self._watch.attach(runtime)
+        self._abandoned.attach(runtime)
+        runtime.forget_templates()  # of heartbeats that came before
 
     async def _watch_on(self) -> None:
         """Give the faults time to be met, and then the application time to show what they did to it."""
         deadline = time.monotonic() + FAULTS_MET_S
-        while any(not fault.is_over for fault in self._host.faults.all()):
+        while self._host.stages.waiting or any(not fault.is_over for fault in self._host.faults.all()):
             if time.monotonic() > deadline:
                 break
             await asyncio.sleep(LOOK_S)
+        self._missed_faults = len(self._host.stages.waiting)
+        self._host.stages.clear()
+        while True:
+            if not self._later and self._host.is_up:
+                break
+            await asyncio.sleep(LOOK_S)
         await asyncio.sleep(self._plan.watch_s)
+
+    @contextlib.asynccontextmanager
+    async def _supervised(self) -> AsyncIterator[None]:
+        """Start copies that end by themselves again: one whose producer is fenced cannot go on. Note its progress."""
+        if not self._plan.exactly_once:
+            yield
+            return
+        supervisor = asyncio.create_task(self._supervise())
+        try:
+            yield
+        finally:
+            supervisor.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await supervisor
+
+    async def _supervise(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if self._host.is_up:
+                self._watch.look()
+            for copy in self._copies.values():
+                if copy.has_ended_unasked and self._restarts[copy.number] < MOST_RESTARTS:
+                    self._restarts[copy.number] += 1
+                    await copy.start()
 
     async def _settle(self) -> ScheduleVerdict:
         """Wait until all is committed and the group is quiet, or until patience ends."""
@@ -200,7 +250,7 @@ class Play:
             now_s = time.monotonic()
             if self._watch.generation != seen_generation:
                 seen_generation, quiet_since_s = self._watch.generation, now_s
-            exited = [copy for copy in self._copies.values() if copy.has_ended_unasked]
+            exited = [copy for copy in self._copies.values() if self._has_exited(copy)]
             for copy in exited:
                 copy.is_wanted = False
                 verdict.failures.append(
@@ -248,11 +298,32 @@ class Play:
     async def _judge(self, verdict: ScheduleVerdict) -> None:
         verdict.records = self._input.total
         verdict.sent_twice = self._watch.sent_twice()
-        verdict.failures += failures_seen(self._watch, self._abandoned, self._schedule)
+        verdict.restarts = self._restarts.total()
+        verdict.missed_faults = self._missed_faults
+        if self._plan.exactly_once:
+            verdict.failures += await self._held_back()
+        verdict.failures += failures_seen(self._watch, self._abandoned, self._schedule, restarts=verdict.restarts)
         if self._plan.has_output:
-            await judge_output(self._host, OUTPUT, self._input.ends, self._watch, verdict)
+            await judge_output(
+                self._host, OUTPUT, self._input.ends, self._watch, verdict, exactly_once=self._plan.exactly_once
+            )
+
+    async def _held_back(self) -> list[Failure]:
+        """Return the failure that a transaction does not end. That of a copy that was killed ends with its timeout."""
+        transactions = self._host.runtime.transactions
+        assert transactions is not None
+        deadline = time.monotonic() + self._plan.patience_s
+        while True:
+            if not transactions.core.open or time.monotonic() > deadline:
+                return list(held_back(transactions.core))
+            await asyncio.sleep(LOOK_S)
 
     # -- helpers -------------------------------------------------------------------------------------------------
+
+    def _has_exited(self, copy: Copy) -> bool:
+        """Return whether a copy ended by itself, and is not started again."""
+        is_given_up = not self._plan.exactly_once or self._restarts[copy.number] >= MOST_RESTARTS
+        return copy.has_ended_unasked and is_given_up
 
     def _is_stable(self) -> bool:
         group = self._host.runtime.core.groups.get(GROUP)
@@ -282,6 +353,8 @@ class Play:
         ]
 
     def _all_committed(self) -> bool:
+        if self._plan.exactly_once and self._host.is_up:
+            self._watch.look()
         return all(self._watch.committed.get(partition, 0) >= end for partition, end in self._input.ends.items())
 
     async def _kill_copy(self, step: Step) -> None:
@@ -299,6 +372,41 @@ class Play:
         await asyncio.sleep(step.ms / 1000)
         copy.signal(signal.SIGCONT)
 
+    async def _kill_copy_at(self, step: Step) -> None:
+        self._at_stage(step, signal.SIGKILL, self._start_again)
+
+    async def _pause_copy_at(self, step: Step) -> None:
+        self._at_stage(step, signal.SIGSTOP, self._continue)
+
+    def _at_stage(self, step: Step, number: int, then: Callable[[Copy, Step], Coroutine[Any, Any, None]]) -> None:
+        """Send a signal to the copy of a transaction that is at the stage of a step, and do the rest later."""
+
+        def act(transactional_id: str) -> None:
+            copy = self._copy_of(transactional_id, step)
+            copy.is_wanted = number != signal.SIGKILL
+            copy.signal(number)
+            task = asyncio.get_running_loop().create_task(then(copy, step))
+            self._later.add(task)
+            task.add_done_callback(self._later.discard)
+
+        self._verbs.at_stage(step.at, self._target.client(step), act, times=step.times)
+
+    def _copy_of(self, transactional_id: str, step: Step) -> Copy:
+        """Return the copy of a transactional id, which begins with its client id."""
+        for copy in self._copies.values():
+            if transactional_id.startswith(copy.client_id):
+                return copy
+        return self._copies[step.copy or 1]
+
+    async def _start_again(self, copy: Copy, step: Step) -> None:
+        await copy.kill()
+        await asyncio.sleep(step.ms / 1000)
+        await copy.start()
+
+    async def _continue(self, copy: Copy, step: Step) -> None:
+        await asyncio.sleep(step.ms / 1000)
+        copy.signal(signal.SIGCONT)
+
     async def _produce_more(self, step: Step) -> None:
         await self._input.produce(5)
 
@@ -308,6 +416,8 @@ _OF_A_COPY: Final[dict[str, Callable[[Play, Step], Awaitable[Any]]]] = {
     "stop_copy": Play._stop_copy,
     "start_copy": Play._start_copy,
     "pause_copy": Play._pause_copy,
+    "kill_copy_at": Play._kill_copy_at,
+    "pause_copy_at": Play._pause_copy_at,
     "produce": Play._produce_more,
 }
 COPY_STEPS: Final = frozenset(_OF_A_COPY)

@@ -7,7 +7,7 @@ they are generated from a seed, made shorter, written to a file and read again.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -27,6 +27,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     ms: int = 0
     node: int = 0
     file: str = ""
+    at: str = ""  # a stage of a transaction
 
     def __post_init__(self) -> None:
         """Raise ValueError for a step that there is not."""
@@ -45,6 +46,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             are="is" if self.times == 1 else "are",
             ms=self.ms,
             file=self.file or "any file",
+            stage=f"{self.at} (time {self.times})" if self.times > 1 else self.at,
             node=f"node {self.node}" if self.node else "any node",
         )
 
@@ -67,6 +69,12 @@ STEPS: Final = {
     "start_copy": "{copy} is started",
     "pause_copy": "{copy} is stopped (SIGSTOP) for {ms} ms",
     "produce": "records arrive",
+    # at a stage of a transaction of the application, which comes later
+    "crash_at": "when a transaction of {copy} is at {stage}, the server crashes, and starts {ms} ms later",
+    "kill_copy_at": "when a transaction of {copy} is at {stage}, its copy is killed, and started {ms} ms later",
+    "pause_copy_at": "when a transaction of {copy} is at {stage}, its copy is stopped (SIGSTOP) for {ms} ms",
+    "fence_at": "when a transaction of {copy} is at {stage}, a rival takes its transactional id",
+    "expire_at": "when a transaction of {copy} is at {stage}, it is aborted, as if it had passed its timeout",
     # of a simulation (`coordinator.simulation`) only
     "kill_node": "{node} is killed (SIGKILL), and starts {ms} ms later",
     "stop_node": "{node} is told to end (SIGTERM), and starts {ms} ms later",
@@ -180,22 +188,48 @@ FIRST: Final[tuple[tuple[Step, ...], ...]] = (
     ),
 )
 
+STAGES: Final = ("Partitions", "Records", "Offsets", "PrepareCommit", "Markers", "CompleteCommit")
+OPEN_STAGES: Final = STAGES[:3]  # the transaction is not decided
+TRANSACTION_TIMEOUT_MS: Final = 3000
+PAUSE_MS: Final = 4500  # longer than that, and longer than a session
+NEW_PRODUCER: Final = (Step("kill_copy", copy=1), Step("start_copy", copy=1))
+# The same for an application that processes exactly once, with transactions.
+FIRST_OF_TRANSACTIONS: Final[tuple[tuple[Step, ...], ...]] = (
+    (Step("crash_at", at="ProducerId", copy=1, ms=300), *NEW_PRODUCER),
+    *((Step("crash_at", at=stage, copy=1, ms=300),) for stage in STAGES),
+    *((Step("kill_copy_at", at=stage, copy=1, ms=300),) for stage in STAGES),
+    *((Step("fence_at", at=stage, copy=1),) for stage in OPEN_STAGES),
+    *((Step("expire_at", at=stage, copy=1),) for stage in OPEN_STAGES),
+    *((Step("pause_copy_at", at=stage, copy=1, ms=PAUSE_MS),) for stage in ("Records", "Offsets", "PrepareCommit")),
+)
 
-def schedules(seed: int, *, copies: int, longest: int = 6) -> Iterator[Schedule]:
-    """Yield schedules without end: first each fault alone, then random ones. The same seed gives the same ones."""
-    for number, steps in enumerate(FIRST):
+
+def schedules(seed: int, *, copies: int, longest: int = 6, exactly_once: bool = False) -> Iterator[Schedule]:
+    """Yield schedules without end: first each fault alone, then random ones. The same seed gives the same ones.
+
+    `exactly_once`: faults of transactions are among them, and come first.
+    """
+    faults = FIRST_OF_TRANSACTIONS + FIRST if exactly_once else FIRST
+    for number, steps in enumerate(faults):
         yield Schedule(steps, seed, number)
-    number = len(FIRST)
+    number = len(faults)
     while True:
-        yield random_schedule(random.Random(f"{seed}-{number}"), seed, number, copies, longest)
+        yield random_schedule(random.Random(f"{seed}-{number}"), seed, number, copies, longest, faults)
         number += 1
 
 
-def random_schedule(chance: random.Random, seed: int, number: int, copies: int, longest: int) -> Schedule:
+def random_schedule(
+    chance: random.Random,
+    seed: int,
+    number: int,
+    copies: int,
+    longest: int,
+    faults: Sequence[tuple[Step, ...]] = FIRST,
+) -> Schedule:
     """Return a random schedule of two steps or more."""
     steps: list[Step] = []
     for _ in range(chance.randint(2, longest)):
-        for step in chance.choice(FIRST):
+        for step in chance.choice(faults):
             copy = chance.randint(FIRST_COPY, copies) if step.copy or chance.random() < 0.5 else 0
             changed = msgspec.structs.replace(step, after_ms=chance.choice(GAPS_MS))
             steps.append(msgspec.structs.replace(changed, copy=copy) if step.do not in NOT_OF_A_COPY else changed)

@@ -5,12 +5,13 @@ here: `play.py` takes them.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.server.faults import ANY
-from coordinator.testing.errors import UnknownMemberError
+from coordinator.testing.errors import CoordinatorTestingError, UnknownMemberError
 
 if TYPE_CHECKING:
     from coordinator.testing.verbs import Verbs
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TortureTarget:
-    """A server, and the group of the application on it. `clients`: how the client ids of copy 1, 2, … begin."""
+    """A server, and the group of the application on it.
+
+    `clients`: how the client ids of copy 1, 2, … begin, and their transactional ids, if they have some.
+    """
 
     verbs: Verbs
     group: str
@@ -89,6 +93,34 @@ async def _pause(target: TortureTarget, step: Step) -> None:
     await asyncio.create_task(target.verbs.pause(step.ms / 1000))  # it begins at the end of its task
 
 
+async def _crash_at(target: TortureTarget, step: Step) -> None:
+    await target.verbs.crash_at(step.at, target.client(step), times=step.times, down=step.ms / 1000)
+
+
+async def _fence_at(target: TortureTarget, step: Step) -> None:
+    _soon_at(target, step, target.verbs.fence_producer)
+
+
+async def _expire_at(target: TortureTarget, step: Step) -> None:
+    _soon_at(target, step, target.verbs.expire_transaction)
+
+
+def _soon_at(target: TortureTarget, step: Step, verb: Callable[[str], Awaitable[None]]) -> None:
+    """Have a verb done when a transaction is at the stage of a step, as the next event of the server."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def do(transactional_id: str) -> None:
+        with contextlib.suppress(CoordinatorTestingError):  # the transaction has ended meanwhile
+            await verb(transactional_id)
+
+    def act(transactional_id: str) -> None:
+        task = asyncio.get_running_loop().create_task(do(transactional_id))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    target.verbs.at_stage(step.at, target.client(step), act, times=step.times)
+
+
 _TAKE: Final[dict[str, Callable[[TortureTarget, Step], Awaitable[Any]]]] = {
     "rebalance": _rebalance,
     "kick": _kick,
@@ -102,6 +134,9 @@ _TAKE: Final[dict[str, Callable[[TortureTarget, Step], Awaitable[Any]]]] = {
     "restart": _restart,
     "crash": _crash,
     "pause": _pause,
+    "crash_at": _crash_at,
+    "fence_at": _fence_at,
+    "expire_at": _expire_at,
 }
 SERVER_STEPS: Final = frozenset(_TAKE)
 

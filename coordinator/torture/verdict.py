@@ -20,6 +20,10 @@ class FailureKind(StrEnum):
         "abandoned"  # joined as a new member while its old one was in the group, which waits for that one in vain
     )
     EXITED = "exited"  # a copy ended by itself
+    # of an application that processes exactly once
+    TWICE = "twice"  # the output has a record more than once
+    UNCOMMITTED = "uncommitted"  # the output has a record of a transaction that was aborted
+    HELD_BACK = "held_back"  # a transaction stays open, and readers of committed records wait for it
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -36,6 +40,8 @@ class ScheduleVerdict(msgspec.Struct, kw_only=True):
     has_begun: bool = True  # the copies joined and committed before the first step
     records: int = 0  # produced
     processed_twice: int | None = None  # values that the application wrote again; None: it names no output
+    restarts: int = 0  # of copies that ended by themselves, of an application that processes exactly once
+    missed_faults: int = 0  # waited for a stage that no transaction was at
     sent_twice: int = 0  # records that were fetched more than once; most of them are not processed again
     rebalances: int = 0
     longest_standstill_s: float = 0.0  # the longest time without a commit while records waited

@@ -83,6 +83,19 @@ class Watch:
             ticket.session = NotingSession(ticket.session, note, request, ticket.client_id)
         handle(node, request, ticket, now_ms)
 
+    def look(self) -> None:
+        """Note the committed offsets as they are now. With transactions no answer says that they are committed."""
+        core, now_s = self._runtime.core, time.monotonic()
+        offsets = core.partition(core.partition_for(self._group)).offsets
+        for topic, partitions in offsets.of_group(self._group).items():
+            for number, found in partitions.items():
+                where, before = (topic, number), self.committed.get((topic, number), -1)
+                if found.offset > before:
+                    self.progressed(now_s)
+                elif found.offset < before:
+                    self.commits.append(Commit(now_s, "a transaction", "", -1, where, found.offset, before, True))
+                self.committed[where] = found.offset
+
     def begin(self) -> None:
         """Note that the first step comes: earlier commits are not judged, and none reads below what is committed."""
         self.floor = dict(self.committed)

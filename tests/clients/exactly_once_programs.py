@@ -84,6 +84,7 @@ PROGRAMS: Final = {
     "java": java,
     "java-consumer": java,
     "franz-go": franz,
+    "kafka-python": python,
     "aiokafka": python,
     "streams": streams,
 }

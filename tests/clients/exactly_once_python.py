@@ -10,6 +10,7 @@ import asyncio
 import faulthandler
 import json
 import logging
+import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -20,7 +21,9 @@ from typing import Any
 # ever: AddOffsetsToTxn is answered, and no TxnOffsetCommit is sent. The same happens on Apache Kafka 4.4.0.
 NO_REBOOTSTRAP = "none"
 LIMIT_S = 60
-HANGING_S = 15  # aiokafka 0.14 forgets to answer send_offsets_to_transaction if its sender ends by a lost connection
+# aiokafka 0.14 forgets to answer send_offsets_to_transaction if its sender ends by a lost connection. With kafka-python
+# 3.0 it may not return either after the daemon was killed.
+HANGING_S = 15
 ENDED = 3  # the exit code after an error that a new process gets over
 
 
@@ -160,6 +163,102 @@ class LibrdkafkaLoop:
                 self.consumer.seek(each)
 
 
+def kafka_python(options: Mapping[str, str]) -> None:
+    """Run the loop of kafka-python."""
+    logging.disable(logging.CRITICAL)
+    signal.signal(signal.SIGALRM, _give_up)
+    KafkaPythonLoop(options).run()
+
+
+def _give_up(*_: object) -> None:
+    """End the process, whose call does not return."""
+    say("ended", TimeoutError(f"a transaction takes longer than {HANGING_S} s"))
+    os._exit(ENDED)
+
+
+class KafkaPythonLoop:
+    """Consumer and producer of one process. An error aborts the transaction and ends the process.
+
+    The producer of 3.0.12 sends offsets that were refused again with its next transaction, and the committed offsets go
+    back: so there is no next one.
+
+    The generation is noted with the records. Its thread for heartbeats may forget it at any time, and offsets that are
+    sent without a generation are accepted, because older clients have none: those of a zombie, too. A consumer that was
+    expelled may keep its positions when it joins again, so that each generation begins at the committed offsets.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        from kafka import KafkaConsumer, KafkaProducer
+
+        self.options = options
+        self.chance = Random(int(options["seed"]))
+        common: dict[str, Any] = {
+            "bootstrap_servers": options["bootstrap"],
+            "client_id": options["name"],
+            "reconnect_backoff_max_ms": 500,
+        }
+        self.consumer = KafkaConsumer(
+            options["input"],
+            group_id=options["group"],
+            group_instance_id=options.get("instance"),
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            isolation_level="read_committed",
+            session_timeout_ms=int(options["session_ms"]),
+            heartbeat_interval_ms=int(options["heartbeat_ms"]),
+            fetch_max_wait_ms=100,
+            **common,
+        )
+        self.producer = KafkaProducer(
+            transactional_id=options["name"], transaction_timeout_ms=int(options["transaction_ms"]), **common
+        )
+
+    def run(self) -> None:
+        """Transact until the process is killed or an error ends it."""
+        from kafka.errors import KafkaError
+
+        self.producer.init_transactions()
+        generation = -1
+        while True:
+            batches = self.consumer.poll(timeout_ms=100, max_records=int(self.options["records"]))
+            member = self.consumer.group_metadata()
+            if not batches:
+                continue
+            if member.generation_id < 0 or member.generation_id != generation:
+                generation = member.generation_id
+                self._rewind()
+                continue
+            is_aborted = self.chance.randrange(100) < int(self.options["aborted_percent"])
+            signal.alarm(HANGING_S)
+            try:
+                self._transact(batches, member)
+                if not is_aborted:
+                    self.producer.commit_transaction()
+            except KafkaError as error:
+                say("aborted", error)
+                self.producer.abort_transaction()
+                raise
+            if is_aborted:
+                self.producer.abort_transaction()
+                self._rewind()
+            signal.alarm(0)
+
+    def _transact(self, batches: Mapping[Any, list[Any]], member: Any) -> None:
+        from kafka.structs import OffsetAndMetadata
+
+        self.producer.begin_transaction()
+        for partition, records in batches.items():
+            for each in records:
+                self.producer.send(self.options["output"], each.value, partition=partition.partition)
+        offsets = {each: OffsetAndMetadata(records[-1].offset + 1, "", -1) for each, records in batches.items()}
+        self.producer.send_offsets_to_transaction(offsets, member)
+
+    def _rewind(self) -> None:
+        """Read again from the committed offsets on."""
+        for each in self.consumer.assignment():
+            self.consumer.seek(each, self.consumer.committed(each) or 0)
+
+
 def aiokafka(options: Mapping[str, str]) -> None:
     """Run the loop of aiokafka."""
     logging.disable(logging.CRITICAL)
@@ -263,7 +362,7 @@ def main() -> None:
     options = dict(each.split("=", 1) for each in sys.argv[2:])
     faulthandler.register(signal.SIGQUIT, all_threads=True)
     try:
-        {"librdkafka": librdkafka, "aiokafka": aiokafka}[sys.argv[1]](options)
+        {"librdkafka": librdkafka, "kafka-python": kafka_python, "aiokafka": aiokafka}[sys.argv[1]](options)
     except Exception as error:
         say("ended", error)
         sys.exit(ENDED)

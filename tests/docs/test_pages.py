@@ -28,6 +28,7 @@ GENERATED: Final = (
     "measurements-more.md",
     "measurements-rebalances.md",
     "measurements-testing.md",
+    "measurements-transactions.md",
     "migration-clients.md",
     "protocol.md",
     "states.md",

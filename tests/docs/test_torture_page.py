@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.torture.copies import VARIABLES
+from coordinator.testing.transaction_stages import TransactionStage
+from coordinator.torture.copies import TRANSACTION_VARIABLES, VARIABLES
 from coordinator.torture.schedule import FIRST
 from coordinator.torture.verdict import FailureKind
 from tests.docs.blocks import ROOT, blocks
@@ -91,6 +92,12 @@ def test_every_variable_is_explained() -> None:
         f"`{variable}`, `{{{name}}}`"
         for name, variable in sorted(VARIABLES.items(), key=lambda each: TEXT.index(f"| `{each[1]}`"))
     ]
+
+
+def test_every_variable_and_stage_of_transactions_is_explained() -> None:
+    told = [f"`{variable}`, `{{{name}}}`" for name, variable in TRANSACTION_VARIABLES.items()]
+    stages = [f"`{each}`" for each in TransactionStage if not each.endswith("Abort")]
+    assert rows("Exactly once") == told + stages
 
 
 def test_every_verdict_is_explained() -> None:

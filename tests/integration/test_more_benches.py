@@ -80,6 +80,16 @@ def test_heartbeats_of_a_consumer_group_are_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
+def test_transactions_of_a_real_client_are_measured(tmp_path: Path) -> None:
+    raw = run_bench("transactions", tmp_path, "--without-kafka", "--compiled-python", "")
+    assert len(raw["measurements"]) == 3 * 2 * 3  # servers, numbers of producers, shapes
+    for each in raw["measurements"]:
+        ((cpu_us,), (per_second,)) = each["cpu_us"], each["per_second"]
+        assert cpu_us > 0 and per_second > 0
+        assert 0 < each["commit_p50_ms"][0] <= each["whole_p50_ms"][0]
+
+
+@pytest.mark.integration
 def test_a_shared_store_is_measured_beside_files(tmp_path: Path) -> None:
     require_tool("cc", "gcc")
     programs()

@@ -443,8 +443,8 @@ MUTANTS = {
     # a store that nodes share
     "topic-that-is-not-known-yet-is-taken-for-deleted": Mutant(
         "coordinator/server/transactions.py",
-        "        is_current = self._cluster.is_controller or (link is not None and link.current_as_of_ms > existed_ms)\n",
-        "        is_current = self._cluster.is_controller or link is not None\n",
+        "(link is not None and link.current_as_of_ms > existed_ms)\n",
+        "link is not None\n",
         seed=2,
         store="shared-transactions",
     ),

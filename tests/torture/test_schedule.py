@@ -10,14 +10,24 @@ import pytest
 from coordinator.server.api.error_responses import ERROR_RESPONSES
 from coordinator.simulation import shared_faults
 from coordinator.simulation.faults import TAKE
+from coordinator.testing.transaction_stages import TransactionStage, stage_of
 from coordinator.testing.verbs import api_of, error_of_name
 from coordinator.torture.play import COPY_STEPS
-from coordinator.torture.schedule import FIRST, STEPS, Schedule, Step, read_schedule, schedules, write_schedule
+from coordinator.torture.schedule import (
+    FIRST,
+    FIRST_OF_TRANSACTIONS,
+    STEPS,
+    Schedule,
+    Step,
+    read_schedule,
+    schedules,
+    write_schedule,
+)
 from coordinator.torture.take import SERVER_STEPS
 
 
-def some(count: int, seed: int = 1) -> list[Schedule]:
-    return list(itertools.islice(schedules(seed, copies=2), count))
+def some(count: int, seed: int = 1, *, exactly_once: bool = False) -> list[Schedule]:
+    return list(itertools.islice(schedules(seed, copies=2, exactly_once=exactly_once), count))
 
 
 def test_a_seed_gives_the_same_schedules_again() -> None:
@@ -28,14 +38,38 @@ def test_a_seed_gives_the_same_schedules_again() -> None:
 
 def test_every_step_is_known_and_can_be_said_and_done() -> None:
     assert STEPS.keys() == SERVER_STEPS | COPY_STEPS | TAKE.keys() | shared_faults.TAKE.keys()
-    for schedule in some(300):
+    for schedule in some(300) + some(300, exactly_once=True):
         assert 1 <= len(schedule.steps) <= 6
         for step in schedule.steps:
             assert step.text()
+            if step.at:
+                assert stage_of(step.at)
             if step.api:
                 assert api_of(step.api) in ERROR_RESPONSES
             if step.error:
                 assert error_of_name(step.error)
+
+
+def test_faults_of_transactions_come_first_and_mix_with_those_of_groups() -> None:
+    played = some(300, exactly_once=True)
+    alone = len(FIRST_OF_TRANSACTIONS)
+    assert tuple(each.steps for each in played[:alone]) == FIRST_OF_TRANSACTIONS
+    assert tuple(each.steps for each in played[alone : alone + len(FIRST)]) == FIRST
+    mixed = [{bool(step.at) for step in each.steps} for each in played[alone + len(FIRST) :]]
+    assert {True, False} in mixed
+    assert {(step.do, step.at) for steps in FIRST_OF_TRANSACTIONS for step in steps if step.do == "crash_at"} == {
+        ("crash_at", each) for each in TransactionStage if not each.endswith("Abort")
+    }
+    assert not any(step.at for each in some(300) for step in each.steps), "an application without transactions"
+
+
+def test_a_stage_in_words() -> None:
+    assert Step("crash_at", copy=1, at="Markers", ms=300).text() == (
+        "when a transaction of copy 1 is at Markers, the server crashes, and starts 300 ms later"
+    )
+    assert Step("fence_at", at="Records", times=3).text() == (
+        "when a transaction of any copy is at Records (time 3), a rival takes its transactional id"
+    )
 
 
 def test_a_schedule_survives_its_file() -> None:

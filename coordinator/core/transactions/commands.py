@@ -32,6 +32,12 @@ class VerifyPartitions(NamedTuple):
     answer: Callable[[Mapping[TopicPartition, ErrorCode]], Any]
 
 
+class TimeOutTransaction(NamedTuple):
+    """Abort an open transaction now, as if it had been open for longer than its timeout. A test asks for it."""
+
+    transactional_id: str
+
+
 class EndTxn(NamedTuple):
     """End a transaction. `raises_epoch`: the client gets a new epoch with each transaction (from version 5 on)."""
 

@@ -23,7 +23,7 @@ from coordinator.core.log_errors import client_error
 from coordinator.core.purgatory.purgatory import DelayedOperation, Purgatory, run_due
 from coordinator.core.purgatory.timing_wheel import TimingWheel
 from coordinator.core.shard import PartitionState, partition_for
-from coordinator.core.transactions.commands import AddToTransaction, EndTxn, VerifyPartitions
+from coordinator.core.transactions.commands import AddToTransaction, EndTxn, TimeOutTransaction, VerifyPartitions
 from coordinator.core.transactions.counters import EndCause, TransactionCounters
 from coordinator.core.transactions.effects import TransactionEffects, TransactionEvent, WriteMarkers
 from coordinator.core.transactions.end_txn import END, verdict_with_epochs, verdict_without_epochs
@@ -119,6 +119,7 @@ class TransactionCoordinator:
                 AddToTransaction: self._add,
                 VerifyPartitions: self._verify,
                 EndTxn: self._end_txn,
+                TimeOutTransaction: self._time_out,
                 DescribeTransactionsRequest: self._describe,
             }
         )
@@ -520,6 +521,21 @@ class TransactionCoordinator:
             entry.timeout = self._watch(event.now_ms + RETRY_MS, lambda later: self._timed_out(entry, later))
         else:
             self._fence(entry, event, EndCause.TIMEOUT)
+
+    def _time_out(self, command: TimeOutTransaction, ticket: Ticket, event: TransactionEvent) -> None:
+        """Let the timeout of an open transaction be over. The answer is an `ErrorCode`."""
+        entry = self.find(command.transactional_id)
+        if entry is None:
+            event.reply(ticket, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+            return
+        if entry.current.state is not TransactionState.ONGOING:
+            event.reply(ticket, ErrorCode.INVALID_TXN_STATE)
+            return
+        if entry.timeout is not None:
+            entry.timeout.cancel()
+        entry.deadline_ms = event.now_ms
+        self._timed_out(entry, event)
+        event.reply(ticket, NONE)
 
     def _expire(self, event: TransactionEvent) -> None:
         """Look at some ids, and delete those that were not used for transactional.id.expiration.ms."""

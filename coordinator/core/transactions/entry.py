@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
     from coordinator.core.transactions.effects import TransactionEvent
     from coordinator.core.transactions.metadata import TopicPartition, TransactionMetadata
+    from coordinator.core.transactions.states import TransactionState
 
 
 class PendingAnswer(NamedTuple):
@@ -114,6 +115,14 @@ class TransactionPartition:
     def error(self) -> ErrorCode:
         """Error of requests for its ids; NONE if it is active."""
         return STATE_ERROR[self.state]
+
+    def states_below(self, high_watermark: int) -> list[tuple[str, TransactionState]]:
+        """Return the ids of appends in flight below an offset, each with the state that it gets."""
+        return [
+            (each.entry.transactional_id, each.after.state)
+            for each in self.in_flight
+            if each.after is not None and each.last_offset < high_watermark
+        ]
 
     def __repr__(self) -> str:
         return f"<TransactionPartition {self.number} {self.state.value}: {len(self.entries)} ids>"

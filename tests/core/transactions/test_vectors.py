@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from coordinator.core.transactions.commands import TimeOutTransaction
 from coordinator.core.transactions.metadata import EXHAUSTED_FROM
 from coordinator.core.transactions.states import TransactionState
 from protocol.error_codes import ErrorCode
@@ -359,6 +360,20 @@ def test_a_transaction_over_its_timeout_is_aborted(world: TransactionWorld) -> N
     assert world.init(producer=producer) == (producer[0], 1), "it may go on with the epoch that the abort raised"
     assert world.init() == (producer[0], 2)
     assert world.init(producer=producer) is FENCED
+
+
+def test_a_transaction_can_be_timed_out_at_once(world: TransactionWorld) -> None:
+    assert world.ask(TimeOutTransaction("tx1")) is ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+    producer = world.init()
+    assert isinstance(producer, tuple)
+    assert world.ask(TimeOutTransaction("tx1")) is ErrorCode.INVALID_TXN_STATE
+    world.add(producer)
+    assert world.ask(TimeOutTransaction("tx1")) is NONE
+    assert world.state().state is TransactionState.COMPLETE_ABORT
+    assert world.end(producer, commit=True) is ErrorCode.PRODUCER_FENCED
+    assert world.core.counters.aborted_by["timeout"] == 1
+    world.sleep(2 * TIMEOUT_MS)  # its own timer does nothing more
+    assert world.core.counters.aborted_by["timeout"] == 1
 
 
 def test_a_step_of_the_wall_clock_changes_no_timeout(world: TransactionWorld) -> None:
