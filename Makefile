@@ -87,12 +87,15 @@ sim: setup ## nodes and clients in virtual time, with faults: SEED=7341 (or 1-10
 mutants: setup ## does the simulation find known defects? each in a process of its own (five minutes)
 	$(PY) -m tests.simulation.mutants $(ARGS)
 
-.PHONY: clients clients-security clients-migration
+.PHONY: clients clients-security clients-transactions clients-migration
 clients-migration: setup ## rolling upgrades and downgrades beside Kafka; writes docs/migration-clients.md (about ten minutes)
 	$(PY) -m tests.clients.migration $(ARGS)
 
 clients-security: setup ## real clients at listeners with TLS and SASL; writes docs/clients-security.md (about two minutes)
 	$(PY) -m tests.clients.security_matrix $(ARGS)
+
+clients-transactions: setup ## transactional producers of eleven clients; writes docs/clients-transactions.md (about four minutes)
+	$(PY) -m tests.clients.transactions_matrix $(ARGS)
 
 clients: setup ## real clients of five languages through every scenario; writes docs/clients.md (about eight minutes)
 	$(PY) -m tests.clients.matrix $(ARGS)

@@ -388,6 +388,13 @@ class Transactions:
             for transactional_id, state in reached:
                 observer.is_durable(transactional_id, state)
         self._execute_as_event(effects)
+        if self.core.is_behind(partition, high_watermark):
+            self._runtime.time_slices.add(self._apply_rest(partition, high_watermark))
+
+    def _apply_rest(self, partition: int, high_watermark: int) -> Iterator[None]:
+        while self.core.is_behind(partition, high_watermark):
+            self.execute(self.core.appended(partition, high_watermark, self._runtime.now_ms()))
+            yield
 
     def on_failed(self, partition: int, from_offset: int, error: ErrorCode) -> None:
         """Undo what needs the records from an offset on, which are not in the log."""

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from coordinator.core.transactions.metadata import TopicPartition
 
 TIMERS_PER_EVENT: Final = 250
+APPENDS_AT_ONCE: Final = 250  # durable ones that one event applies
 EXPIRED_AT_ONCE: Final = 500  # transactional ids that one step looks at
 EXPIRY_PAUSE_MS: Final = 20
 RETRY_MS: Final = 200  # before a marker, or the record after the markers, is tried again
@@ -143,14 +144,21 @@ class TransactionCoordinator:
         """Return the latest time for the next call of `advance_clock`; None if no timer is armed."""
         return self._wheel.next_deadline_ms()
 
-    def appended(self, number: int, high_watermark: int, now_ms: int) -> TransactionEffects:
-        """Apply the appends to a log partition below `high_watermark`, which are durable."""
-        partition = self.partitions[number]
+    def appended(
+        self, number: int, high_watermark: int, now_ms: int, at_most: int = APPENDS_AT_ONCE
+    ) -> TransactionEffects:
+        """Apply appends to a log partition below `high_watermark`, which are durable. `is_behind`: some are left."""
         event = self._begin(now_ms)
-        in_flight = partition.in_flight
-        while in_flight and in_flight[0].last_offset < high_watermark:
+        in_flight = self.partitions[number].in_flight
+        while at_most and in_flight and in_flight[0].last_offset < high_watermark:
+            at_most -= 1
             self._durable(in_flight.popleft(), event)
         return event.effects()
+
+    def is_behind(self, number: int, high_watermark: int) -> bool:
+        """Return whether appends below an offset have not been applied."""
+        in_flight = self.partitions[number].in_flight
+        return bool(in_flight) and in_flight[0].last_offset < high_watermark
 
     def append_failed(self, number: int, from_offset: int, error: ErrorCode, now_ms: int) -> TransactionEffects:
         """Fail the appends from `from_offset` on, which are not in the log. The next append takes that offset."""

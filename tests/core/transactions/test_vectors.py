@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
 from coordinator.core.transactions.commands import TimeOutTransaction
+from coordinator.core.transactions.coordinator import APPENDS_AT_ONCE
 from coordinator.core.transactions.metadata import EXHAUSTED_FROM
 from coordinator.core.transactions.states import TransactionState
 from protocol.error_codes import ErrorCode
+from protocol.messages.init_producer_id import InitProducerIdRequest
 from tests.support.transaction_world import NONE, T0, T1, TIMEOUT_MS, Identity, TransactionWorld
 
 FENCED = ErrorCode.PRODUCER_FENCED
@@ -45,6 +49,21 @@ def in_state(world: TransactionWorld, state: TransactionState, *, raises_epoch: 
     world.send(EndTxn(EndTxnRequest("tx1", *producer, commit), raises_epoch))
     assert world.state().state is state
     return producer
+
+
+def test_very_many_durable_appends_are_applied_in_steps() -> None:
+    world = TransactionWorld()
+    world.holds_appends = True
+    names = (f"tx{each}" for each in range(100 * APPENDS_AT_ONCE))
+    for name in islice((name for name in names if world.core.partition_of(name) == 0), APPENDS_AT_ONCE + 1):
+        world.send(InitProducerIdRequest(name, TIMEOUT_MS))
+    number, high_watermark = 0, APPENDS_AT_ONCE + 1
+    assert not world.answers
+    world.execute(world.core.appended(number, high_watermark, world.now_ms))
+    assert len(world.answers) == APPENDS_AT_ONCE
+    assert world.core.is_behind(number, high_watermark)
+    world.execute(world.core.appended(number, high_watermark, world.now_ms))
+    assert not world.core.is_behind(number, high_watermark)
 
 
 # -- InitProducerId ---------------------------------------------------------------------------------------------------
