@@ -219,6 +219,14 @@ class Transactions:
             )
         )
 
+    def _when_open(self, act: Callable[[], None]) -> None:
+        """Call `act` now, or as soon as the log is open. It is also called if that fails: requests are refused then."""
+        if self._log is not None:
+            act()
+            return
+        self._waiting.append(act)
+        self._begin_opening()
+
     # -- partitions of a shared store ----------------------------------------------------------------------------
 
     async def take(self, number: int, reading: Awaitable[LoadedTransactions]) -> None:
@@ -235,14 +243,6 @@ class Transactions:
     def give_up(self, number: int) -> None:
         """Stop serving a partition, or loading it: another node may serve it from now on."""
         self._execute_as_event(self.core.given_up(number, self._runtime.now_ms()))
-
-    def _when_open(self, act: Callable[[], None]) -> None:
-        """Call `act` now, or as soon as the log is open. It is also called if that fails: requests are refused then."""
-        if self._log is not None:
-            act()
-            return
-        self._waiting.append(act)
-        self._begin_opening()
 
     # -- requests ------------------------------------------------------------------------------------------------
 
@@ -267,18 +267,16 @@ class Transactions:
         """
         (transaction,) = request.transactions
 
-        def answered(response: AddPartitionsToTxnResponse) -> None:
+        def answered(answer: AddPartitionsToTxnResponse | None) -> None:
+            response = _no_answer() if answer is NO_ANSWER else answer
             self.core.counters.verification_failures += sum(map(bool, errors_of(request, response).values()))
             then(response)
 
         owner = self.coordinator_of(transaction.transactional_id)
         if owner is None or owner.id == self._cluster.node_id:
-            self.handle(
-                command_of(transaction),
-                inner_ticket(lambda answer: answered(_no_answer() if answer is None else answer)),
-            )
+            self.handle(command_of(transaction), inner_ticket(answered))
         else:
-            self._peers.ask(owner.id, request, lambda answer: answered(_no_answer() if answer is NO_ANSWER else answer))
+            self._peers.ask(owner.id, request, answered)
 
     def coordinator_of(self, transactional_id: str) -> ClusterNode | None:
         """Return the node that coordinates a transactional id."""

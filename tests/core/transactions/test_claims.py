@@ -16,6 +16,17 @@ from tests.support.transaction_world import NONE, T0, TIMEOUT_MS, TransactionWor
 NOT_COORDINATOR = ErrorCode.NOT_COORDINATOR
 
 
+def decided() -> TransactionWorld:
+    """Return a world with a transaction whose commit is decided, and whose markers are not written."""
+    world = TransactionWorld()
+    producer = world.init()
+    assert isinstance(producer, tuple)
+    assert world.add(producer) is NONE
+    world.holds_markers = True
+    world.send(EndTxn(EndTxnRequest("tx1", *producer, committed=True), raises_epoch=False))
+    return world
+
+
 def give_up(world: TransactionWorld) -> None:
     """Give all partitions up. What is on its way to the log is lost to this node."""
     for number in range(len(world.log)):
@@ -55,12 +66,7 @@ def test_requests_that_wait_go_to_the_next_coordinator() -> None:
 
 
 def test_markers_of_a_partition_that_was_given_up_change_nothing() -> None:
-    world = TransactionWorld()
-    producer = world.init()
-    assert isinstance(producer, tuple)
-    assert world.add(producer) is NONE
-    world.holds_markers = True
-    world.send(EndTxn(EndTxnRequest("tx1", *producer, committed=True), raises_epoch=False))
+    world = decided()
     ((_, entry),) = held = world.held_markers
     give_up(world)
     assert held
@@ -71,12 +77,7 @@ def test_markers_of_a_partition_that_was_given_up_change_nothing() -> None:
 
 
 def test_the_next_claim_goes_on_with_a_higher_epoch() -> None:
-    world = TransactionWorld()
-    producer = world.init()
-    assert isinstance(producer, tuple)
-    assert world.add(producer) is NONE
-    world.holds_markers = True
-    world.send(EndTxn(EndTxnRequest("tx1", *producer, committed=True), raises_epoch=False))
+    world = decided()
     give_up(world)
     world.markers.clear()
     claim(world, epoch=5)
@@ -113,12 +114,7 @@ def test_nothing_is_answered_while_the_lease_is_over() -> None:
 
 def test_a_topic_that_this_node_does_not_know_yet_is_no_deleted_one() -> None:
     """The marker is tried again: another node may have begun the transaction soon after the topic was created."""
-    world = TransactionWorld()
-    producer = world.init()
-    assert isinstance(producer, tuple)
-    assert world.add(producer) is NONE
-    world.holds_markers = True
-    world.send(EndTxn(EndTxnRequest("tx1", *producer, committed=True), raises_epoch=False))
+    world = decided()
     give_up(world)
     world.marker_errors[T0] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     claim(world)
