@@ -9,7 +9,7 @@ or refuses, leaves facts unknown. Source: KIP-664, and `TransactionsCommand` of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from coordinator.core.events.model import HeldPartition, HoldingTransaction, PendingOffsets, Story
@@ -46,6 +46,17 @@ class NodeRequest(NamedTuple):
 
 Steps: TypeAlias = Generator[list[NodeRequest], "list[Any]", T]
 """Requests to be sent, and their answers in the same order; None stands for one that did not come."""
+
+
+async def answered(steps: Steps[T], ask: Callable[[list[NodeRequest]], Awaitable[list[Any]]]) -> T:
+    """Take steps to their end, and return their result."""
+    try:
+        requests = next(steps)
+        while True:
+            requests = steps.send(await ask(requests))
+    except StopIteration as end:
+        result: T = end.value
+        return result
 
 
 class ClusterLeaders(NamedTuple):

@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from coordinator.core.events.model import Story
-from coordinator.explain.transaction_facts import ClusterLeaders, NodeRequest, TopicPartition, transaction_facts
+from coordinator.explain.transaction_facts import (
+    ClusterLeaders,
+    NodeRequest,
+    TopicPartition,
+    answered,
+    transaction_facts,
+)
 from coordinator.observe.cluster import ObservedCluster
 from coordinator.observe.errors import ClusterProblem
 
@@ -23,13 +29,11 @@ async def note_transactions(cluster: ObservedCluster, story: Story, committed: M
     leaders = {
         (topic, index): node for topic, layout in layouts.items() for index, node in layout.leaders.items() if node >= 0
     }
-    steps = transaction_facts(story, committed, ClusterLeaders(cluster.node_ids, leaders))
-    try:
-        requests = next(steps)
-        while True:
-            requests = steps.send(await asyncio.gather(*(_answer(cluster, each) for each in requests)))
-    except StopIteration:
-        return
+
+    async def ask(requests: list[NodeRequest]) -> list[Any]:
+        return await asyncio.gather(*(_answer(cluster, each) for each in requests))
+
+    await answered(transaction_facts(story, committed, ClusterLeaders(cluster.node_ids, leaders)), ask)
 
 
 async def _answer(cluster: ObservedCluster, asked: NodeRequest) -> Any:

@@ -11,6 +11,7 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Final
 
+from coordinator.server.claimed_transaction_log import ClaimedTransactionLog
 from coordinator.storage.offsets_log import OffsetsLog
 from coordinator.storage.snapshot.store_keeper import StoreSnapshots
 from coordinator.storage.store_flusher import StoreFlusher, StoreLog
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from coordinator.config.config import Config
-    from coordinator.core.effects import Append
     from coordinator.core.live_cluster import ClusterMap, LiveOwnership
     from coordinator.membership.directory import Engine
     from coordinator.membership.membership import Membership
@@ -33,29 +33,6 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("coordinator.cluster")
 
 DRAIN_S: Final = 0.1  # how long a hand-over waits for appends; clients repeat those that are answered NOT_COORDINATOR
-
-
-class ClaimedTransactionLog:
-    """The partitions of the transaction log among those that a node has claimed."""
-
-    def __init__(self, log: OffsetsLog, partitions: StorePartitions) -> None:
-        self._log = log
-        self._partitions = partitions
-
-    def append(self, append: Append, timestamp_ms: int) -> None:
-        """Queue records, as `OffsetsLog.append` does."""
-        number = self._partitions.number_of_transaction_partition(append.partition)
-        self._log.append(append._replace(partition=number), timestamp_ms)
-
-    def set_leader_epoch(self, partition: int, leader_epoch: int) -> None:
-        """Set the leader epoch of the batches that follow."""
-        self._log.set_leader_epoch(self._partitions.number_of_transaction_partition(partition), leader_epoch)
-
-    async def drained(self) -> None:
-        """Return at once: partitions are drained one by one, before they are handed over."""
-
-    async def close(self) -> None:
-        """Do nothing: the log is closed by its owner."""
 
 
 class ClaimedPartitions:

@@ -43,7 +43,7 @@ from coordinator.core.events.model import Story, decode_story
 from coordinator.core.transactions import open_rows
 from coordinator.core.transactions.open_rows import OpenRow
 from coordinator.explain.rules import explain
-from coordinator.explain.transaction_facts import NodeRequest, cluster_leaders, transaction_facts
+from coordinator.explain.transaction_facts import NodeRequest, answered, cluster_leaders, transaction_facts
 from coordinator.processes.wall_clock import wall_ms
 from coordinator.server.cluster_client import TROUBLE, ClusterClient
 from coordinator.storage.memory_fs import IN_MEMORY
@@ -179,7 +179,7 @@ class ClusterConsole:
         ]
         # A node of an older build does not know the request.
         asked = [NodeRequest(node_id, ListOpenTransactionsRequest(), 0) for node_id in client.nodes]
-        opened = [each for each in await asyncio.gather(*map(self._ask_if_up, asked)) if each is not None]
+        opened = [each for each in await self._ask_all(asked) if each is not None]
         self._open_transactions = sum(answer.total for answer in opened)
         self._transactions = [row for answer in opened for row in open_rows.decode(answer.oldest)]
 
@@ -251,13 +251,11 @@ class ClusterConsole:
         if not committed and not (story.state is not None and story.state.pending_offsets):
             return story
         answer = await self._client.metadata(sorted({topic for topic, _ in committed}))
-        steps = transaction_facts(story, committed, cluster_leaders(answer))
-        try:
-            requests = next(steps)
-            while True:
-                requests = steps.send([await self._ask_if_up(each) for each in requests])
-        except StopIteration:
-            return story
+        await answered(transaction_facts(story, committed, cluster_leaders(answer)), self._ask_all)
+        return story
+
+    async def _ask_all(self, asked: list[NodeRequest]) -> list[Any]:
+        return await asyncio.gather(*map(self._ask_if_up, asked))
 
     async def _ask_if_up(self, asked: NodeRequest) -> Any:
         node = self._client.nodes.get(asked.node_id)
