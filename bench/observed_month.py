@@ -24,7 +24,7 @@ from coordinator.history import file_list
 from coordinator.history.events import EVENTS, StoredEvent, columns
 from coordinator.history.extract import parquet_bytes
 from coordinator.history.file_list import ExtractedSegment
-from coordinator.history.layout import commits_path, events_path, groups_path
+from coordinator.history.layout import COMMITS_DIR, EVENTS_DIR, GROUPS_DIR, path_by_day, path_undivided
 from coordinator.history.rows import COMMITS, GROUPS
 from coordinator.observe.directory import ObservedDirectory, ObservedLog
 from coordinator.observe.thinning import DAY_MS, DETAILS, HOUR_MS
@@ -401,13 +401,13 @@ class Generated:
                 spans = cycles * EVERY_MS // span_ms
                 cycles = cycles[np.append(spans[1:] != spans[:-1], True)]
                 self._thinned_to, self._thinned_ms = world.start(end), world.newest_ms(last)
-            path = commits_path(self.history_dir, BEGIN_DAY + day, world.partition, start)
+            path = path_by_day(self.history_dir, COMMITS_DIR, BEGIN_DAY + day, world.partition, start)
             files.append(str(path.relative_to(self.history_dir)))
             if span_ms or self.has_full:
                 self._put(path, world.commits(cycles), KINDS[span_ms])
         groups = world.groups(begin, end)
         if groups.num_rows:
-            path = groups_path(self.history_dir, world.partition, start)
+            path = path_undivided(self.history_dir, GROUPS_DIR, world.partition, start)
             files.append(str(path.relative_to(self.history_dir)))
             span_ms = span_of(BEGIN_DAY + begin // DAY, self.now_ms)
             self._put(path, groups, "groups" if span_ms else "groups, not joined yet")
@@ -449,7 +449,7 @@ class Generated:
             table = pa.Table.from_pylist(rows, schema=EVENTS).sort_by(
                 [("group", "ascending"), ("log_offset", "ascending")]
             )
-            self._put(events_path(self.history_dir, world.partition, first), table, "events")
+            self._put(path_undivided(self.history_dir, EVENTS_DIR, world.partition, first), table, "events")
 
 
 def meta(data_dir: Path, partitions: int) -> None:

@@ -90,6 +90,7 @@ class _Group:
 
 
 _OF_MEMBERS: Final = {"member": "members", "target": "targets", "current": "current"}
+KINDS_OF_STATE: Final = ("group", "target_epoch", *_OF_MEMBERS)  # the kinds of rows that a state is made of
 
 
 def _partitions(parts: Iterable[Row], names: Mapping[str, str]) -> tuple[TopicPartition, ...]:

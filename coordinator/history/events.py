@@ -9,7 +9,6 @@ A question reads the log first and the files afterwards, so an extraction or ret
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,11 +23,12 @@ from coordinator.columnar.batches import CorruptBatchError
 from coordinator.columnar.log_reader import LogNotFoundError, Reading, read_range
 from coordinator.core.events.model import AnyEvent, Incident, Rebalance, decode_event, shortened
 from coordinator.core.topics.names import EVENTS_TOPIC, parse_partition_directory, partition_directory
-from coordinator.history.extract import locked, make_directory, parquet_bytes
-from coordinator.history.layout import TEMPORARY, event_files, events_dir, events_path
+from coordinator.history.extract import locked
+from coordinator.history.layout import EVENTS_DIR, TEMPORARY, event_files, events_dir, path_undivided
+from coordinator.history.parquet import parquet_bytes, write_table
 from coordinator.history.segments import SegmentsError, segment_bases
 from coordinator.history.source import HistorySource
-from coordinator.storage.log.fs import FileSystem, RealFileSystem, write_atomically
+from coordinator.storage.log.fs import FileSystem, RealFileSystem
 
 _NUMBERS: Final = ("join_ms", "plan_ms", "sync_ms")
 _TEXTS: Final = ("member_id", "instance_id", "client_id", "host", "software", "outcome", "json")
@@ -99,9 +99,8 @@ def extract_events(source: HistorySource, fs: FileSystem | None = None) -> Extra
                     result.problems += (f"{directory.name}, segment {base}: {error}",)
                     continue
                 data = parquet_bytes(_table(found))
-                path = events_path(source.history_dir, partition, base)
-                make_directory(fs, path.parent)
-                write_atomically(fs, path, data, f".{secrets.token_hex(4)}{TEMPORARY}")
+                path = path_undivided(source.history_dir, EVENTS_DIR, partition, base)
+                write_table(fs, path, data)
                 result.segments += 1
                 result.events += len(found)
                 result.bytes_written += len(data)

@@ -11,51 +11,38 @@ moves the marks. Rows of a file are sorted by group, then log offset, so a quest
 
 from __future__ import annotations
 
-import io
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from coordinator.history import file_list
+from coordinator.history.change_fold import forget_other_states
+from coordinator.history.change_writer import ChangeWriter
 from coordinator.history.layout import (
-    TEMPORARY,
+    COMMITS_DIR,
+    CONSUMERS_DIR,
+    GROUPS_DIR,
+    TRANSACTIONS_DIR,
     all_files,
-    commits_path,
-    consumers_path,
-    day_of,
-    groups_path,
+    path_by_day,
+    path_undivided,
     temporary_files,
-    transactions_path,
 )
+from coordinator.history.parquet import by_day, by_group, make_directory, parquet_bytes, write_table
 from coordinator.history.rows import RowBlock, Rows, joined, read_blocks
 from coordinator.history.segments import partitions_in, segment_bases
 from coordinator.history.source import HistorySource
+from coordinator.history.topic_names import topic_names
 from coordinator.storage.file_names import LOCK_NAME, offsets_log_dir
 from coordinator.storage.history_marks import Mark, Marks, read_marks, write_marks
-from coordinator.storage.log.fs import FileSystem, RealFileSystem, write_atomically
-
-ROWS_PER_GROUP: Final = 16_384  # rows of a Parquet row group, the least that a question reads
-
-# Numbers that grow within a group: as differences they take a sixth. All are encodings that Spark reads.
-_NUMBERS: Final = {
-    "log_offset": "DELTA_BINARY_PACKED",
-    "timestamp_ms": "DELTA_BINARY_PACKED",
-    "committed_ms": "DELTA_BINARY_PACKED",
-    "since_ms": "DELTA_BINARY_PACKED",
-    "at_ms": "DELTA_BINARY_PACKED",
-    "batch_offset": "DELTA_BINARY_PACKED",
-    "committed_offset": "PLAIN",
-}
+from coordinator.storage.log.fs import FileSystem, RealFileSystem
 
 
 class ExtractError(Exception):
@@ -114,13 +101,16 @@ def extract(
     done: list[Extracted] = []
     with locked(source, fs):
         marks = begin(source, fs)
+        names = topic_names(source.data_dir)
         for partition in partitions_in(source.data_dir):
             tasks = due(source, marks, partition)
             marks = forget_leftovers(source, marks, partition, tasks, fs)
+            changes = ChangeWriter(source.history_dir, partition, names, fs)
             for task in tasks:
                 extracted = extract_segment(source, task, fs=fs, skip_corrupt=skip_corrupt)
-                marks = entered(source, marks, extracted, fs)
+                marks = entered(source, marks, changes, extracted, fs)
                 write_marks(source.history_dir, marks, fs)
+                changes.forget(task.end)
                 on_segment(extracted)
                 done.append(extracted)
     return done
@@ -215,6 +205,7 @@ def forget_leftovers(
             fs.unlink(file.path)
     for path in temporary_files(source.history_dir, partition, fs):
         fs.unlink(path)
+    forget_other_states(source.history_dir, partition, mark.next_offset, fs)
     return marks
 
 
@@ -230,8 +221,7 @@ def extract_segment(
     written = 0
     for path, table in files.items():
         data = parquet_bytes(table)
-        make_directory(fs, path.parent)
-        write_atomically(fs, path, data, f".{secrets.token_hex(4)}{TEMPORARY}")  # two tasks may write the same file
+        write_table(fs, path, data)
         written += len(data)
     for file in all_files(source.history_dir, task.partition, fs):
         if file.start == task.start and file.path not in files:
@@ -250,9 +240,10 @@ def extract_segment(
     )
 
 
-def entered(source: HistorySource, marks: Marks, extracted: Extracted, fs: FileSystem) -> Marks:
-    """Add the files of a segment to the list of its partition, and return the marks moved past the segment."""
+def entered(source: HistorySource, marks: Marks, changes: ChangeWriter, extracted: Extracted, fs: FileSystem) -> Marks:
+    """Write the changes in a segment, add its files to the list, and return the marks moved past the segment."""
     task = extracted.task
+    extracted = changes.write(extracted, marks.of(task.partition).next_offset)
     listed = file_list.ExtractedSegment(task.start, task.end, extracted.newest_ms, extracted.names)
     file_list.append(source.history_dir, task.partition, listed, fs)
     return advance(marks, extracted)
@@ -277,53 +268,16 @@ def advance(marks: Marks, extracted: Extracted) -> Marks:
 
 
 def _files_of(history_dir: Path, task: ExtractTask, rows: Rows) -> Iterator[tuple[Path, pa.Table]]:
-    for day, own in _by_day(rows.commits):
-        yield commits_path(history_dir, day, task.partition, task.start), _by_group(own)
-    if rows.groups.num_rows:
-        yield groups_path(history_dir, task.partition, task.start), _by_group(rows.groups)
-    if rows.consumers.num_rows:
-        yield consumers_path(history_dir, task.partition, task.start), _by_group(rows.consumers)
-    if rows.transactions.num_rows:
-        yield transactions_path(history_dir, task.partition, task.start), rows.transactions
-
-
-def _by_day(commits: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-    days = day_of(commits["timestamp_ms"].to_numpy())
-    # Days outside the calendar share the file of the nearest day in it.
-    days = np.clip(days, _FIRST_DAY, _LAST_DAY)
-    found = np.unique(days)
-    for day in found.tolist():
-        yield day, commits if len(found) == 1 else commits.filter(pa.array(days == day))
-
-
-_FIRST_DAY: Final = -719_162  # 0001-01-01
-_LAST_DAY: Final = 2_932_896  # 9999-12-31
-
-
-def _by_group(table: pa.Table) -> pa.Table:
-    names = table["group"].combine_chunks().dictionary_encode()
-    names = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
-    rank = np.empty(len(names.dictionary), np.int64)
-    rank[pc.sort_indices(names.dictionary).to_numpy()] = np.arange(len(names.dictionary))
-    order = np.argsort(rank[names.indices.to_numpy()], kind="stable")
-    return table.take(pa.array(order)).combine_chunks()
-
-
-def parquet_bytes(table: pa.Table) -> bytes:
-    """Return a Parquet file. The same rows give the same bytes with one version of pyarrow."""
-    data = io.BytesIO()
-    texts = [field.name for field in table.schema if field.name not in _NUMBERS]
-    # The Arrow schema is left out: Parquet's own types are enough, and it would name a version.
-    pq.write_table(
-        table,
-        data,
-        compression="zstd",
-        row_group_size=ROWS_PER_GROUP,
-        store_schema=False,
-        use_dictionary=texts,
-        column_encoding={name: encoding for name, encoding in _NUMBERS.items() if name in table.column_names},
-    )
-    return data.getvalue()
+    for day, own in by_day(rows.commits):
+        yield path_by_day(history_dir, COMMITS_DIR, day, task.partition, task.start), by_group(own)
+    undivided = {
+        GROUPS_DIR: by_group(rows.groups),
+        CONSUMERS_DIR: by_group(rows.consumers),
+        TRANSACTIONS_DIR: rows.transactions,
+    }
+    for name, table in undivided.items():
+        if table.num_rows:
+            yield path_undivided(history_dir, name, task.partition, task.start), table
 
 
 def _whole(blocks: list[RowBlock], task: ExtractTask) -> tuple[int, int, int]:
@@ -338,16 +292,3 @@ def _whole(blocks: list[RowBlock], task: ExtractTask) -> tuple[int, int, int]:
     # The record after the gap counts too: the lost records are not newer than it.
     compacted = times[offsets <= max(gap_end, task.clean_up_to, task.start)]
     return gap_end, int(times.max()), int(compacted.max()) if len(compacted) else -1
-
-
-def make_directory(fs: FileSystem, path: Path) -> None:
-    """Create a directory and its parents; durable on return."""
-    if fs.is_dir(path):
-        return
-    if path.parent != path:
-        make_directory(fs, path.parent)
-    try:
-        fs.mkdir(path)
-    except FileExistsError:  # another task created it
-        return
-    fs.fsync_dir(path.parent)

@@ -2,10 +2,11 @@
 
       marks.json                                        how far each partition has been extracted
       commits/date=2026-11-20/lp=3/seg-<offset>.parquet  offsets committed and deleted, by UTC day and log partition
-      groups/lp=3/seg-<offset>.parquet                   states of classic groups
-      consumers/lp=3/seg-<offset>.parquet                records of KIP-848 groups
-      transactions/lp=3/seg-<offset>.parquet             ends of transactions
+      rebalances/, members/, moves/                     changes of groups, in the same form
+      groups/lp=3/seg-<offset>.parquet                  states of classic groups
+      consumers/, transactions/                         records of KIP-848 groups, ends of transactions, in that form
       files/lp=3.jsonl                                  the list of these files
+      states/lp=3/<table>-<offset>.parquet              the groups at a log offset, from which changes are derived
       events/lp=3/seg-<offset>.parquet                  events of groups, from their own topic
 
 A file holds the rows of one segment (and of one day), or of several that an observer joined. Its name has the first log
@@ -24,10 +25,16 @@ from typing import Final
 from coordinator.storage.log.fs import FileSystem, RealFileSystem
 
 COMMITS_DIR: Final = "commits"
+REBALANCES_DIR: Final = "rebalances"
+MEMBERS_DIR: Final = "members"
+MOVES_DIR: Final = "moves"
 GROUPS_DIR: Final = "groups"
 CONSUMERS_DIR: Final = "consumers"
 TRANSACTIONS_DIR: Final = "transactions"
 EVENTS_DIR: Final = "events"
+STATES_DIR: Final = "states"
+BY_DAY: Final = (COMMITS_DIR, REBALANCES_DIR, MEMBERS_DIR, MOVES_DIR)  # tables with a directory for each day
+UNDIVIDED: Final = (GROUPS_DIR, CONSUMERS_DIR, TRANSACTIONS_DIR)
 TEMPORARY: Final = ".tmp"  # the end of the name of a file that is being written
 
 _FILE: Final = re.compile(r"seg-(\d{20})\.parquet")
@@ -50,51 +57,33 @@ def file_name(start: int) -> str:
     return f"seg-{start:020d}.parquet"
 
 
-def commits_path(history_dir: Path, day: int, partition: int, start: int) -> Path:
+def path_by_day(history_dir: Path, table: str, day: int, partition: int, start: int) -> Path:
     """Return the path for a `day`, whole days since 1970 in UTC. Days outside the calendar go to the nearest in it."""
     ordinal = min(max(_EPOCH.toordinal() + day, date.min.toordinal()), date.max.toordinal())
-    return history_dir / COMMITS_DIR / f"date={date.fromordinal(ordinal)}" / f"lp={partition}" / file_name(start)
+    return history_dir / table / f"date={date.fromordinal(ordinal)}" / f"lp={partition}" / file_name(start)
 
 
-def groups_path(history_dir: Path, partition: int, start: int) -> Path:
-    return history_dir / GROUPS_DIR / f"lp={partition}" / file_name(start)
-
-
-def consumers_path(history_dir: Path, partition: int, start: int) -> Path:
-    return history_dir / CONSUMERS_DIR / f"lp={partition}" / file_name(start)
-
-
-def transactions_path(history_dir: Path, partition: int, start: int) -> Path:
-    return history_dir / TRANSACTIONS_DIR / f"lp={partition}" / file_name(start)
-
-
-def events_dir(history_dir: Path, partition: int) -> Path:
-    return history_dir / EVENTS_DIR / f"lp={partition}"
-
-
-def events_path(history_dir: Path, partition: int, start: int) -> Path:
-    return events_dir(history_dir, partition) / file_name(start)
-
-
-def event_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[TableFile]:
-    return _files(fs, events_dir(history_dir, partition))
+def path_undivided(history_dir: Path, table: str, partition: int, start: int) -> Path:
+    """Return the path in a table without days."""
+    return history_dir / table / f"lp={partition}" / file_name(start)
 
 
 def day_of(timestamp_ms: int) -> int:
-    """Return whole days since 1970, as `commits_path` takes them."""
+    """Return whole days since 1970, as `path_by_day` takes them."""
     return timestamp_ms // _DAY_MS
 
 
-def commit_files(
+def files_by_day(
     history_dir: Path,
+    table: str,
     partition: int,
     *,
     since_ms: int | None = None,
     until_ms: int | None = None,
     fs: FileSystem = _REAL,
 ) -> Iterator[TableFile]:
-    """Yield one partition's files of commits, of the days that overlap the range, ascending by day, then offset."""
-    for directory in _paths(fs, history_dir / COMMITS_DIR):
+    """Yield one partition's files of the days that overlap the range, ascending by day, then offset."""
+    for directory in _paths(fs, history_dir / table):
         found = _DATE.fullmatch(directory.name)
         if found is None:
             continue
@@ -108,38 +97,58 @@ def commit_files(
         yield from _files(fs, directory / f"lp={partition}")
 
 
+def files_undivided(history_dir: Path, table: str, partition: int, fs: FileSystem = _REAL) -> list[TableFile]:
+    """Return one partition's files of a table without days, ascending by offset."""
+    return _files(fs, history_dir / table / f"lp={partition}")
+
+
+def commit_files(
+    history_dir: Path,
+    partition: int,
+    *,
+    since_ms: int | None = None,
+    until_ms: int | None = None,
+    fs: FileSystem = _REAL,
+) -> Iterator[TableFile]:
+    return files_by_day(history_dir, COMMITS_DIR, partition, since_ms=since_ms, until_ms=until_ms, fs=fs)
+
+
 def group_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[TableFile]:
-    return _files(fs, history_dir / GROUPS_DIR / f"lp={partition}")
+    return files_undivided(history_dir, GROUPS_DIR, partition, fs)
 
 
 def consumer_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[TableFile]:
-    return _files(fs, history_dir / CONSUMERS_DIR / f"lp={partition}")
+    return files_undivided(history_dir, CONSUMERS_DIR, partition, fs)
 
 
 def transaction_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[TableFile]:
-    return _files(fs, history_dir / TRANSACTIONS_DIR / f"lp={partition}")
+    return files_undivided(history_dir, TRANSACTIONS_DIR, partition, fs)
+
+
+def events_dir(history_dir: Path, partition: int) -> Path:
+    return history_dir / EVENTS_DIR / f"lp={partition}"
+
+
+def event_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[TableFile]:
+    return files_undivided(history_dir, EVENTS_DIR, partition, fs)
 
 
 def all_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[TableFile]:
-    """Return every file of one partition."""
-    return [
-        *commit_files(history_dir, partition, fs=fs),
-        *group_files(history_dir, partition, fs),
-        *consumer_files(history_dir, partition, fs),
-        *transaction_files(history_dir, partition, fs),
-    ]
+    """Return every file of one partition that the list of files may have."""
+    by_day = (each for table in BY_DAY for each in files_by_day(history_dir, table, partition, fs=fs))
+    undivided = (each for table in UNDIVIDED for each in files_undivided(history_dir, table, partition, fs))
+    return [*by_day, *undivided]
 
 
 def has_files(history_dir: Path) -> bool:
     """Return whether there is any table."""
-    tables = (COMMITS_DIR, GROUPS_DIR, CONSUMERS_DIR)
-    return any(next((history_dir / name).rglob("seg-*.parquet"), None) for name in tables)
+    return any(next((history_dir / name).rglob("seg-*.parquet"), None) for name in (*BY_DAY, *UNDIVIDED))
 
 
 def temporary_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[Path]:
     """Return the files that a run left behind when it was killed while writing."""
-    others = [history_dir / name for name in (GROUPS_DIR, CONSUMERS_DIR, TRANSACTIONS_DIR)]
-    parents = [*_paths(fs, history_dir / COMMITS_DIR), *others]
+    days = [day for table in BY_DAY for day in _paths(fs, history_dir / table)]
+    parents = [*days, *(history_dir / name for name in (*UNDIVIDED, STATES_DIR))]
     found = [path for parent in parents for path in _paths(fs, parent / f"lp={partition}")]
     return [path for path in found if path.name.endswith(TEMPORARY)]
 

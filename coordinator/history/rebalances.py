@@ -83,7 +83,8 @@ class GroupChange:
     """One change of a group."""
 
     kind: Kind
-    record: GroupRecord
+    before: GroupRecord | None  # the state before; None: not known, or no group
+    record: GroupRecord  # the state after
     names: dict[str, str]  # of the members after the change, by identity
     came: tuple[str, ...]  # names
     went: tuple[str, ...]
@@ -160,6 +161,7 @@ def _change(kind: Kind, before: GroupRecord | None, record: GroupRecord) -> Grou
     names = member_names(list(old.values()) + [each for key, each in new.items() if key not in old])
     return GroupChange(
         kind,
+        before,
         record,
         {identity: names[identity] for identity in new},
         tuple(names[identity] for identity in new if identity not in old),

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from coordinator.columnar.batches import CorruptBatchError
 from coordinator.columnar.log_reader import LogNotFoundError
+from coordinator.history.change_writer import ChangeWriter
 from coordinator.history.extract import (
     Extracted,
     ExtractError,
@@ -27,6 +28,7 @@ from coordinator.history.extract import (
 )
 from coordinator.history.segments import partitions_in
 from coordinator.history.source import HistorySource
+from coordinator.history.topic_names import topic_names
 from coordinator.storage.history_marks import Marks, write_marks
 from coordinator.storage.log.fs import RealFileSystem
 
@@ -82,12 +84,18 @@ def _attempt(source: HistorySource, task: ExtractTask, skip_corrupt: bool) -> tu
 def _settle(source: HistorySource, marks: Marks, rows: Sequence[Any], fs: RealFileSystem) -> list[Extracted]:
     """Move the marks of each partition past its extracted segments, up to the first that failed."""
     done: list[Extracted] = []
+    names = topic_names(source.data_dir)
+    changes: dict[int, ChangeWriter] = {}
     for _, report, _ in rows:
         extracted = Extracted.from_text(report) if report is not None else None
         if extracted is not None and extracted.task.start == marks.of(extracted.task.partition).next_offset:
-            marks = entered(source, marks, extracted, fs)
+            partition = extracted.task.partition
+            own = changes.setdefault(partition, ChangeWriter(source.history_dir, partition, names, fs))
+            marks = entered(source, marks, own, extracted, fs)
             done.append(extracted)
     write_marks(source.history_dir, marks, fs)
+    for partition, own in changes.items():
+        own.forget(marks.of(partition).next_offset)
     problems = [problem for _, _, problem in rows if problem is not None]
     if problems:
         raise ExtractError(problems[0])

@@ -28,9 +28,11 @@ import pyarrow.parquet as pq
 
 from coordinator.columnar.kernel import numbers_of
 from coordinator.history import file_list
-from coordinator.history.extract import locked, parquet_bytes
+from coordinator.history.change_rows import ROW_NAMES
+from coordinator.history.extract import locked
 from coordinator.history.file_list import ExtractedSegment
 from coordinator.history.layout import COMMITS_DIR, file_name
+from coordinator.history.parquet import parquet_bytes
 from coordinator.history.rows import COMMITS
 from coordinator.history.source import HistorySource
 from coordinator.storage.history_marks import read_marks, write_marks
@@ -204,7 +206,11 @@ class _Joined:
                 parts.setdefault(str(Path(file).parent), []).append(table)
                 rows += table.num_rows
         for directory, found in parts.items():
-            table = found[0] if len(found) == 1 else _once(pa.concat_tables(found))
+            table = (
+                found[0]
+                if len(found) == 1
+                else _once(pa.concat_tables(found), ROW_NAMES.get(directory.partition("/")[0], ()))
+            )
             if f"{directory}/" == self._commits:
                 self.rows_before -= sum(each.num_rows for each in found) - table.num_rows
                 table = table if len(found) == 1 else table.filter(pa.array(keep(table, span_ms)))
@@ -233,12 +239,17 @@ class _Joined:
                 fs.unlink(self._history_dir / file)
 
 
-def _once(table: pa.Table) -> pa.Table:
-    """Return the rows by group, then log offset, each offset once. Transactions have no group."""
-    keys = [(name, "ascending") for name in ("group", "log_offset") if name in table.column_names]
-    table = table.take(pc.sort_indices(table, keys)).combine_chunks()
-    offsets = _numbers(table, "log_offset")
-    again = offsets[1:] == offsets[:-1]
+def _once(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Return the rows by group, then log offset, each once. Transactions have no group.
+
+    `names`: the columns that tell the rows of one log offset apart.
+    """
+    sorting = [name for name in ("group", "log_offset", *names) if name in table.column_names]
+    table = table.take(pc.sort_indices(table, [(name, "ascending") for name in sorting])).combine_chunks()
+    again = np.ones(max(table.num_rows - 1, 0), np.bool_)
+    for name in ("log_offset", *names):
+        column = table[name].combine_chunks()
+        again &= pc.equal(column[1:], column[:-1]).to_numpy(zero_copy_only=False)
     return table.filter(pa.array(np.concatenate(([True], ~again)))) if again.any() else table
 
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.core.offsets.replay import Replay
+from coordinator.history.change_writer import ChangeWriter
 from coordinator.history.commits import Cut, standing
 from coordinator.history.extract import begin, due, entered, extract, extract_segment, locked
 from coordinator.history.source import HistorySource
@@ -30,8 +31,9 @@ def extract_some(source: HistorySource, count: int) -> None:
     fs = RealFileSystem()
     with locked(source, fs):
         marks = begin(source, fs)
+        changes = ChangeWriter(source.history_dir, 0, {}, fs)
         for task in due(source, marks, 0)[:count]:
-            marks = entered(source, marks, extract_segment(source, task), fs)
+            marks = entered(source, marks, changes, extract_segment(source, task), fs)
             write_marks(source.history_dir, marks)
 
 
