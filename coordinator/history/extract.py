@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Self
@@ -22,9 +22,12 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from coordinator.columnar.batches import Int64s
+from coordinator.columnar.log_reader import Reading, log_end
 from coordinator.history import file_list
 from coordinator.history.change_fold import forget_other_states
 from coordinator.history.change_writer import ChangeWriter
+from coordinator.history.commits import NEVER
 from coordinator.history.layout import (
     COMMITS_DIR,
     CONSUMERS_DIR,
@@ -36,7 +39,7 @@ from coordinator.history.layout import (
     temporary_files,
 )
 from coordinator.history.parquet import by_day, by_group, make_directory, parquet_bytes, write_table
-from coordinator.history.rows import RowBlock, Rows, joined, read_blocks
+from coordinator.history.rows import Rows, joined, read_blocks
 from coordinator.history.segments import partitions_in, segment_bases
 from coordinator.history.source import HistorySource
 from coordinator.history.topic_names import topic_names
@@ -75,6 +78,7 @@ class Extracted:
     newest_compacted_ms: int  # of the records in the part of the log that may have been compacted
     damages: tuple[tuple[int, str], ...]  # position and reason of each skipped range
     names: tuple[str, ...] = ()  # of its files, relative to the history directory
+    first_ms: int = -1  # of its first record
 
     def to_text(self) -> str:
         """Return the report of a Spark task to its driver."""
@@ -145,7 +149,7 @@ def begin(source: HistorySource, fs: FileSystem) -> Marks:
     """Return the marks so far. They are written before any file, so files without marks mean that they were removed."""
     marks = read_marks(source.history_dir, fs)
     if marks is None:
-        if any(all_files(source.history_dir, partition, fs) for partition in partitions_in(source.data_dir)):
+        if any(all_files(source.history_dir, partition, fs) for partition in range(source.offsets_partitions)):
             raise ExtractError(
                 f"{source.history_dir} holds a history without its marks.json; restore that from a copy, "
                 "or move the directory away to begin anew"
@@ -171,7 +175,8 @@ def due(source: HistorySource, marks: Marks, partition: int) -> list[ExtractTask
     bases = segment_bases(offsets_log_dir(source.data_dir, partition))
     if not bases:
         return []
-    if bases[-1] < mark.last_segment:
+    # Behind a stream, the newest files may begin within the newest segment.
+    if bases[-1] < mark.last_segment and _log_end(source, partition) < mark.next_offset:
         raise ExtractError(
             f"the log of partition {partition} in {source.data_dir} ends before its history; if the log was restored "
             f"from a copy, move {source.history_dir} away to begin anew"
@@ -185,6 +190,10 @@ def due(source: HistorySource, marks: Marks, partition: int) -> list[ExtractTask
         for base, following in pairwise(bases)
         if following > from_offset
     ]
+
+
+def _log_end(source: HistorySource, partition: int) -> int:
+    return log_end(offsets_log_dir(source.data_dir, partition), Reading()).offset
 
 
 def forget_leftovers(
@@ -216,46 +225,86 @@ def extract_segment(
     fs = fs or RealFileSystem()
     directory = offsets_log_dir(source.data_dir, task.partition)
     blocks = list(read_blocks(directory, task.partition, task.start, task.end, skip_corrupt=skip_corrupt))
-    rows = joined(block.rows for block in blocks)
-    files = dict(_files_of(source.history_dir, task, rows))
+    empty = np.empty(0, np.int64)
+    extracted = write_files(
+        source.history_dir,
+        task,
+        joined(block.rows for block in blocks),
+        np.concatenate([empty, *(block.offsets for block in blocks)]),
+        np.concatenate([empty, *(block.timestamps_ms for block in blocks)]),
+        fs,
+    )
+    for file in all_files(source.history_dir, task.partition, fs):
+        if file.start == task.start and str(file.path.relative_to(source.history_dir)) not in extracted.names:
+            fs.unlink(file.path)  # of an earlier attempt, before the log was truncated
+            fs.fsync_dir(file.path.parent)
+    return replace(
+        extracted,
+        bytes_read=sum(block.size_bytes for block in blocks),
+        damages=tuple((damage.position, damage.reason) for block in blocks for damage in block.damages),
+    )
+
+
+def write_files(
+    history_dir: Path,
+    task: ExtractTask,
+    rows: Rows,
+    offsets: Int64s,
+    times: Int64s,
+    fs: FileSystem,
+    old_before_ms: int = NEVER,
+) -> Extracted:
+    """Write the files of these rows durably. `offsets` and `times` (ms) are those of all records, kept or not.
+
+    `old_before_ms`: a gap counts as compaction if the record behind it is older.
+    """
+    files = dict(_files_of(history_dir, task, rows))
     written = 0
     for path, table in files.items():
         data = parquet_bytes(table)
         write_table(fs, path, data)
         written += len(data)
-    for file in all_files(source.history_dir, task.partition, fs):
-        if file.start == task.start and file.path not in files:
-            fs.unlink(file.path)  # of an earlier attempt, before the log was truncated
-            fs.fsync_dir(file.path.parent)
     return Extracted(
         task,
         rows.commits.num_rows,
         rows.groups.num_rows + rows.consumers.num_rows,
         len(files),
-        sum(block.size_bytes for block in blocks),
+        0,
         written,
-        *_whole(blocks, task),
-        tuple((damage.position, damage.reason) for block in blocks for damage in block.damages),
-        tuple(str(path.relative_to(source.history_dir)) for path in files),
+        *_whole(offsets, times, task, old_before_ms),
+        (),
+        tuple(str(path.relative_to(history_dir)) for path in files),
+        int(times[0]) if len(times) else -1,
     )
 
 
-def entered(source: HistorySource, marks: Marks, changes: ChangeWriter, extracted: Extracted, fs: FileSystem) -> Marks:
-    """Write the changes in a segment, add its files to the list, and return the marks moved past the segment."""
+def entered(
+    source: HistorySource,
+    marks: Marks,
+    changes: ChangeWriter,
+    extracted: Extracted,
+    fs: FileSystem,
+    old_before_ms: int = NEVER,
+) -> Marks:
+    """Write the changes in a segment, add its files to the list, and return the marks moved past the segment.
+
+    `old_before_ms` as in `write_files`.
+    """
     task = extracted.task
     extracted = changes.write(extracted, marks.of(task.partition).next_offset)
     listed = file_list.ExtractedSegment(task.start, task.end, extracted.newest_ms, extracted.names)
     file_list.append(source.history_dir, task.partition, listed, fs)
-    return advance(marks, extracted)
+    return advance(marks, extracted, old_before_ms)
 
 
-def advance(marks: Marks, extracted: Extracted) -> Marks:
+def advance(marks: Marks, extracted: Extracted, old_before_ms: int = NEVER) -> Marks:
     """Return the marks moved past that segment, which must be the next one of its partition."""
     task = extracted.task
     mark = marks.of(task.partition)
     compacted_to = mark.compacted_to
     whole_since_ms = mark.whole_since_ms
-    gap_end = extracted.gap_end or (task.start if task.start > mark.next_offset else 0)  # the log begins later
+    begins_later = task.start > mark.next_offset and extracted.first_ms < old_before_ms
+    gap_end = extracted.gap_end or (task.start if begins_later else 0)
     if gap_end:
         compacted_to = max(compacted_to, gap_end, task.clean_up_to)
         whole_since_ms = max(whole_since_ms, mark.newest_ms)
@@ -280,14 +329,13 @@ def _files_of(history_dir: Path, task: ExtractTask, rows: Rows) -> Iterator[tupl
             yield path_undivided(history_dir, name, task.partition, task.start), table
 
 
-def _whole(blocks: list[RowBlock], task: ExtractTask) -> tuple[int, int, int]:
+def _whole(offsets: Int64s, times: Int64s, task: ExtractTask, old_before_ms: int) -> tuple[int, int, int]:
     """Return (end of the last gap in a segment's offsets, newest timestamp, newest timestamp in its compacted part)."""
-    offsets = np.concatenate([block.offsets for block in blocks] or [np.empty(0, np.int64)])
-    times = np.concatenate([block.timestamps_ms for block in blocks] or [np.empty(0, np.int64)])
     if not len(offsets):
         return task.end, -1, -1
     around = np.concatenate(([task.start - 1], offsets, [task.end]))
     gaps = np.flatnonzero(np.diff(around) > 1)
+    gaps = gaps[np.append(times, times[-1])[gaps] < old_before_ms]
     gap_end = int(around[gaps[-1] + 1]) if len(gaps) else 0
     # The record after the gap counts too: the lost records are not newer than it.
     compacted = times[offsets <= max(gap_end, task.clean_up_to, task.start)]

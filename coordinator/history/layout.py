@@ -3,8 +3,7 @@
       marks.json                                        how far each partition has been extracted
       commits/date=2026-11-20/lp=3/seg-<offset>.parquet  offsets committed and deleted, by UTC day and log partition
       rebalances/, members/, moves/                     changes of groups, in the same form
-      groups/lp=3/seg-<offset>.parquet                  states of classic groups
-      consumers/, transactions/                         records of KIP-848 groups, ends of transactions, in that form
+      groups/lp=3/seg-<offset>.parquet                  states of classic groups; so consumers/ and transactions/
       files/lp=3.jsonl                                  the list of these files
       states/lp=3/<table>-<offset>.parquet              the groups at a log offset, from which changes are derived
       events/lp=3/seg-<offset>.parquet                  events of groups, from their own topic
@@ -33,6 +32,7 @@ CONSUMERS_DIR: Final = "consumers"
 TRANSACTIONS_DIR: Final = "transactions"
 EVENTS_DIR: Final = "events"
 STATES_DIR: Final = "states"
+LAG_DIR: Final = "lag"
 BY_DAY: Final = (COMMITS_DIR, REBALANCES_DIR, MEMBERS_DIR, MOVES_DIR)  # tables with a directory for each day
 UNDIVIDED: Final = (GROUPS_DIR, CONSUMERS_DIR, TRANSACTIONS_DIR)
 TEMPORARY: Final = ".tmp"  # the end of the name of a file that is being written
@@ -59,8 +59,13 @@ def file_name(start: int) -> str:
 
 def path_by_day(history_dir: Path, table: str, day: int, partition: int, start: int) -> Path:
     """Return the path for a `day`, whole days since 1970 in UTC. Days outside the calendar go to the nearest in it."""
+    return history_dir / table / day_directory(day) / f"lp={partition}" / file_name(start)
+
+
+def day_directory(day: int) -> str:
+    """Return the name of the directory of a `day`."""
     ordinal = min(max(_EPOCH.toordinal() + day, date.min.toordinal()), date.max.toordinal())
-    return history_dir / table / f"date={date.fromordinal(ordinal)}" / f"lp={partition}" / file_name(start)
+    return f"date={date.fromordinal(ordinal)}"
 
 
 def path_undivided(history_dir: Path, table: str, partition: int, start: int) -> Path:

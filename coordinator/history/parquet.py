@@ -1,4 +1,4 @@
-"""How the tables of a history are written: the order of rows, the days, the encodings, and files that appear whole."""
+"""Writes the Parquet files of a history: order of rows, days, encodings, and files that appear whole."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from coordinator.history.rebalances import GenerationMember, GroupRecord
 from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, RowBlock, Rows, joined, read_blocks
 from coordinator.history.segments import SegmentsError, segment_bases
 from coordinator.history.source import HistorySource
-from coordinator.history.topic_names import topic_names
+from coordinator.history.topic_names import kept_names, topic_names
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.history_marks import NO_MARKS, NOT_EXTRACTED, Mark, Marks, read_marks
 
@@ -154,7 +154,11 @@ def _loaded(
 def _records(source: HistorySource, stored: Rows, live: Rows, mark: Mark) -> list[GroupRecord]:
     classic = group_records(_in_order(stored.groups, live.groups, mark))
     consumers = _in_order(stored.consumers, live.consumers, mark)
-    return merged(classic, consumers, topic_names(source.data_dir)) if consumers.num_rows else classic
+    return merged(classic, consumers, _names(source)) if consumers.num_rows else classic
+
+
+def _names(source: HistorySource) -> dict[str, str]:
+    return kept_names(source.history_dir) | topic_names(source.data_dir)
 
 
 def lost_segments(source: HistorySource, partition: int, mark: Mark, *, skip_corrupt: bool) -> list[file_list.Lost]:

@@ -77,7 +77,7 @@ def register(spark: SparkSession) -> None:
 
 
 class KafkaLog(DataSource):
-    """The format `kafka-log`. Options: path, topic, partitions, verify, skipCorrupt; see `SourceOptions`."""
+    """The format `kafka-log`. Options: path, topic, partitions, verify, skipCorrupt, decode; see `SourceOptions`."""
 
     @classmethod
     def name(cls) -> str:
@@ -102,6 +102,8 @@ class SourceOptions:
     partitions: frozenset[int] | None = None  # "0,2,5-7"
     reading: Reading = field(default_factory=Reading)  # `verify` (true), `skipCorrupt` (false)
     starting: str = EARLIEST  # `startingOffsets` of a stream: earliest, latest
+    starts: Mapping[str, int] = field(default_factory=dict)  # or {"0": 1204, …}: of these partitions
+    decodes: bool = True  # `decode`: false leaves keys and values of all records as bytes
     most_offsets: int | None = None  # `maxOffsetsPerTrigger`, rounded to segments
 
     @classmethod
@@ -111,8 +113,9 @@ class SourceOptions:
         if not paths:
             raise ValueError("no path is given; name a data directory, or directories of partitions, in load(...)")
         starting = given.get("startingoffsets", EARLIEST).lower()
-        if starting not in (EARLIEST, LATEST):
-            raise ValueError(f"startingOffsets is {starting!r}; say {EARLIEST} or {LATEST}")
+        starts = _starts(starting)
+        if starting not in (EARLIEST, LATEST) and starts is None:
+            raise ValueError(f'startingOffsets is {starting!r}; say {EARLIEST}, {LATEST}, or {{"0": 1204, …}}')
         most = given.get("maxoffsetspertrigger")
         if most is not None and not (most.isdecimal() and int(most)):
             raise ValueError(f"maxOffsetsPerTrigger is {most!r}; say a number of offsets")
@@ -122,12 +125,24 @@ class SourceOptions:
             partitions=_numbers(given["partitions"]) if "partitions" in given else None,
             reading=Reading(_flag(given, "verify", True), _flag(given, "skipCorrupt", False)),
             starting=starting,
+            starts=starts or {},
+            decodes=_flag(given, "decode", True),
             most_offsets=int(most) if most is not None else None,
         )
 
     def found(self) -> list[LogPartition]:
         """Return the log partitions. LogNotFoundError if there are none."""
         return find_partitions(self.paths, self.topic, self.partitions)
+
+
+def _starts(text: str) -> dict[str, int] | None:
+    """Return the offsets in the JSON of `startingOffsets`; None if it is none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    are_offsets = isinstance(found, dict) and all(isinstance(each, int) and each >= 0 for each in found.values())
+    return found if are_offsets else None
 
 
 def _flag(given: Mapping[str, str], name: str, default: bool) -> bool:
@@ -192,7 +207,7 @@ def _batches(part: InputPartition, options: SourceOptions, wanted: pa.Schema) ->
             piece.batches,
             piece.records,
             log_partition=part.source.number,
-            is_offsets_log=options.topic == OFFSETS_TOPIC,
+            is_offsets_log=options.decodes and options.topic == OFFSETS_TOPIC,
         )
         if not isinstance(piece.rows, slice):
             table = table.take(pa.array(piece.rows))
@@ -238,7 +253,8 @@ class _StreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's names, from here on
         if self._options.starting == LATEST:
             return self._ends()
-        return {str(source.number): _first_offset(source) for source in self._options.found()}
+        first = {str(source.number): _first_offset(source) for source in self._options.found()}
+        return {number: max(start, self._options.starts.get(number, 0)) for number, start in first.items()}
 
     def latestOffset(self, start: dict[str, int] | None = None, limit: Any = None) -> dict[str, int]:  # noqa: N802
         ends = self._target or self._ends()

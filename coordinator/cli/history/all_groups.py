@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -32,8 +32,8 @@ Answer = list[dict[str, Any]]
 
 
 @contextmanager
-def spark_session(master: str | None) -> Iterator[SparkSession]:
-    """Run Spark for one question. CliError: it cannot be started."""
+def spark_session(master: str | None, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """Run Spark for one command, with these settings of its own. CliError: it cannot be started, or it failed."""
     from coordinator.spark.spark_session import (
         SessionSettings,
         SparkUnavailableError,
@@ -44,13 +44,14 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
 
     # A cluster has its own setting. Spark's default of 200 partitions is too many for a few local cores.
     conf = {"spark.sql.shuffle.partitions": str(SHUFFLES_PER_CORE * (os.cpu_count() or 1))} if is_local(master) else {}
+    conf |= settings or {}
 
     with tempfile.TemporaryDirectory(prefix="coordinator-history-") as name:
         if sys.stderr.isatty():
             tell("starting Spark …")
         try:
-            settings = SessionSettings(master=master, name="history", log=Path(name, "spark.log"), conf=conf)
-            spark = open_session(settings)
+            log = Path(name, "spark.log")
+            spark = open_session(SessionSettings(master=master, name="coordinator", log=log, conf=conf))
         except SparkUnavailableError as error:
             raise CliError(str(error)) from None
         try:

@@ -1,0 +1,258 @@
+"""`coordinator tables`: keeps commits, members, rebalances, moves and lag of all groups as Parquet, while they happen.
+
+It reads the offsets log of a data directory, or the offsets topic of any Kafka, with Spark's Structured Streaming. The
+tables are a history, so `coordinator history`, `restore` and `undo` answer from them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.cli.arguments import add_command_config, seconds
+from coordinator.cli.errors import CliError
+from coordinator.cli.history.arguments import DEFAULT_DATA_DIR, positive, reading_files, sources_of
+from coordinator.cli.screen import tell
+from coordinator.processes.wall_clock import wall_ms
+
+if TYPE_CHECKING:
+    from coordinator.cli.client import Client
+    from coordinator.history.lag_table import LagTable
+    from coordinator.history.source import HistorySource
+    from coordinator.history.spark_stream import Feed, Trigger
+    from coordinator.history.stream_writer import StreamWriter
+
+DESCRIPTION: Final = """\
+Keep commits, members, rebalances, moves and lag of all groups as Parquet tables, while they happen.
+Each commit is in the tables once, whenever this command is killed and started again."""
+
+EPILOG: Final = """\
+examples:
+  coordinator tables --tables-dir tables                                     from the data directory ./data
+  coordinator tables --tables-dir tables --bootstrap-server kafka-1:9092     from any Kafka
+  coordinator tables --tables-dir tables --available-now                     what exists now, and the end
+  coordinator history rebalances my-group --history-dir tables               ask the tables"""
+
+DEFAULT_EVERY_S: Final = 30.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--tables-dir", type=Path, required=True, metavar="DIR", help="the directory of the tables")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "--data-dir",
+        type=Path,
+        default=Path(DEFAULT_DATA_DIR),
+        metavar="DIR",
+        help=f"the data directory of a coordinator or of a Kafka; default: {DEFAULT_DATA_DIR}",
+    )
+    source.add_argument(
+        "--bootstrap-server", metavar="HOST:PORT,...", help="read the offsets topic of this Kafka instead"
+    )
+    add_command_config(parser)
+    add("--timeout", metavar="SECONDS", type=seconds, default=10.0, help="for an answer of a broker; default: 10")
+    when = parser.add_mutually_exclusive_group()
+    when.add_argument(
+        "--every",
+        metavar="SECONDS",
+        type=seconds,
+        default=DEFAULT_EVERY_S,
+        help="add to the tables so often; default: 30",
+    )
+    when.add_argument("--available-now", action="store_true", help="add what exists now, and end")
+    add("--lag-from", metavar="HOST:PORT,...", help="ask these brokers for the log ends; default: --bootstrap-server")
+    add("--max-offsets-per-trigger", type=positive, default=1_000_000, metavar="N", help="default: 1000000")
+    add(
+        "--offsets-partitions", type=positive, metavar="N", help="of the offsets log, if the data directory has not all"
+    )
+    add("--skip-corrupt", action="store_true", help="leave out damaged batches instead of stopping there")
+    add("--master", metavar="URL", help="the Spark master; default: local[*]")
+    jars = parser.add_mutually_exclusive_group()
+    jars.add_argument(
+        "--packages", metavar="COORDINATES", help="Spark's Kafka source from Maven; default: the one of this Spark"
+    )
+    jars.add_argument("--jars", metavar="FILES", help="Spark's Kafka source and what it needs, separated by commas")
+    add("--json", action="store_true", help="print a JSON line for each trigger, for programs")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with reading_files():
+        from coordinator.history.extract import locked
+        from coordinator.storage.log.fs import RealFileSystem
+
+        if arguments.command_config is not None and not (arguments.bootstrap_server or arguments.lag_from):
+            raise CliError("--command-config is for a Kafka; name it with --bootstrap-server or --lag-from")
+        client = _client(arguments)
+        source = _source(arguments, client)
+        with locked(source, RealFileSystem()), _spark(arguments) as spark:
+            _stream(arguments, source, client, spark)
+    return 0
+
+
+def _client(arguments: argparse.Namespace) -> Client | None:
+    addresses = arguments.lag_from or arguments.bootstrap_server
+    if addresses is None:
+        return None
+    from coordinator.cli.client import Client, read_command_config
+
+    return Client(addresses, arguments.timeout, read_command_config(arguments.command_config))
+
+
+def _source(arguments: argparse.Namespace, client: Client | None) -> HistorySource:
+    """Return the tables, with the data directory or, of a Kafka, the facts that it tells."""
+    from coordinator.history.source import HistorySource
+
+    if arguments.bootstrap_server is None:
+        arguments.history_dir = arguments.tables_dir
+        sources = sources_of(arguments)
+        if not sources[0].data_dir.is_dir():
+            raise CliError(
+                f"there is no data directory {sources[0].data_dir}; name it with --data-dir, or a Kafka with "
+                "--bootstrap-server"
+            )
+        return sources[0]
+    assert client is not None
+    cluster_id, partitions = _facts(client)
+    return HistorySource(arguments.tables_dir / "no-data-dir", arguments.tables_dir, cluster_id, partitions)
+
+
+def _facts(client: Client) -> tuple[str, int]:
+    """Return the cluster id of a Kafka, and the number of partitions of its offsets topic."""
+    from coordinator.cli.client import explain
+    from coordinator.core.topics.names import OFFSETS_TOPIC
+
+    answer = client.metadata([OFFSETS_TOPIC])
+    topic = answer.topics[0]
+    if topic.error_code or not topic.partitions:
+        raise CliError(
+            f"the topic {OFFSETS_TOPIC} cannot be read: {explain(topic.error_code)}; it exists once a group has "
+            "committed, and its reader needs the ACLs Read and Describe on it",
+            1,
+        )
+    return answer.cluster_id or "", len(topic.partitions)
+
+
+def _names(client: Client | None, source: HistorySource) -> Callable[[], Mapping[str, str]]:
+    """Return a function that gives the names of topics by their ids."""
+    from coordinator.columnar.consumer_columns import topic_id_text
+    from coordinator.history.topic_names import topic_names
+
+    def of_files() -> Mapping[str, str]:
+        return topic_names(source.data_dir)
+
+    def of_kafka() -> Mapping[str, str]:
+        assert client is not None
+        return {topic_id_text(each.topic_id): each.name or "" for each in client.metadata(None).topics}
+
+    return of_files if source.data_dir.is_dir() else of_kafka
+
+
+def _feed(arguments: argparse.Namespace, source: HistorySource) -> Feed:
+    from coordinator.history.spark_stream import KafkaFeed, LogFeed
+
+    if arguments.bootstrap_server is None:
+        dirs = [each.data_dir for each in sources_of(arguments)]
+        return LogFeed(dirs, arguments.max_offsets_per_trigger, arguments.skip_corrupt, source.cleaner_checkpoint)
+    return KafkaFeed(
+        arguments.bootstrap_server, _client_settings(arguments.command_config), arguments.max_offsets_per_trigger
+    )
+
+
+def _client_settings(path: Path | None) -> dict[str, str]:
+    """Return the settings of a file in Kafka's words as options of Spark's Kafka source."""
+    if path is None:
+        return {}
+    from coordinator.cli.command_config import read_settings
+
+    return {f"kafka.{name}": value for name, value in read_settings(path).items()}
+
+
+def _lag(client: Client | None, source: HistorySource, writer: StreamWriter) -> LagTable | None:
+    """Return the table of lag, with the commits that are in the tables already; None: no broker to ask for the ends."""
+    if client is None:
+        return None
+    from coordinator.cli.log_ends import log_end_offsets
+    from coordinator.history.lag_table import LagTable
+    from coordinator.history.layout import commit_files
+    from coordinator.storage.log.fs import RealFileSystem
+
+    def ends(partitions: Collection[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
+        return log_end_offsets(client, partitions)
+
+    lag = LagTable(source.history_dir, ends, RealFileSystem())
+    for partition, mark in sorted(writer.marks.partitions.items()):
+        files = [each for each in commit_files(source.history_dir, partition) if each.start < mark.next_offset]
+        lag.take([str(each.path) for each in sorted(files, key=lambda each: each.start)])
+    return lag
+
+
+def _stream(arguments: argparse.Namespace, source: HistorySource, client: Client | None, spark: Any) -> None:
+    from coordinator.history.layout import COMMITS_DIR
+    from coordinator.history.spark_stream import run as run_stream
+    from coordinator.history.stream_writer import StreamWriter
+
+    writer = StreamWriter(source, _names(client, source))
+    lag = _lag(client, source, writer)
+    progress = _Progress(as_json=arguments.json)
+
+    def on_trigger(trigger: Trigger) -> None:
+        rows = 0
+        if lag is not None:
+            for extracted in trigger.done:
+                lag.take([name for name in extracted.names if name.startswith(COMMITS_DIR)])
+            rows = lag.write(wall_ms())
+        progress.show(trigger, rows)
+
+    every = None if arguments.available_now else f"{arguments.every} seconds"
+    run_stream(spark, _feed(arguments, source), writer, every=every, on_trigger=on_trigger)
+    progress.close()
+
+
+class _Progress:
+    """A line for each trigger that added something, and a sentence at the end."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._commits = self._groups = self._files = 0
+        self._started = time.perf_counter()
+
+    def show(self, trigger: Trigger, lag_rows: int) -> None:
+        commits, groups = sum(each.commits for each in trigger.done), sum(each.groups for each in trigger.done)
+        files = sum(each.files for each in trigger.done)
+        self._commits, self._groups, self._files = self._commits + commits, self._groups + groups, self._files + files
+        facts = {"at_ms": wall_ms(), "commits": commits, "group_records": groups, "files": files, "lag_rows": lag_rows}
+        if self._as_json:
+            print(json.dumps(facts | {"next_offsets": trigger.next_offsets}), flush=True)
+        elif trigger.done:
+            tell(f"added {commits} commits and {groups} records of groups in {files} files")
+
+    def close(self) -> None:
+        if not self._as_json:
+            print(
+                f"added {self._commits} commits and {self._groups} records of groups in {self._files} files, in "
+                f"{time.perf_counter() - self._started:.1f} s"
+            )
+
+
+@contextmanager
+def _spark(arguments: argparse.Namespace) -> Iterator[Any]:
+    """Run Spark, with its Kafka source if a Kafka is read. CliError: it cannot be started, or the stream failed."""
+    from coordinator.cli.history.all_groups import spark_session
+
+    conf = {}
+    if arguments.jars is not None:
+        conf["spark.jars"] = arguments.jars
+    elif arguments.bootstrap_server is not None:
+        import pyspark
+
+        from coordinator.history.spark_stream import KAFKA_PACKAGE
+
+        conf["spark.jars.packages"] = arguments.packages or f"{KAFKA_PACKAGE}:{pyspark.__version__}"
+    with spark_session(arguments.master, conf) as spark:
+        yield spark
