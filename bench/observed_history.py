@@ -74,7 +74,7 @@ from coordinator.observe.mirror import Mirror
 from coordinator.observe.progress import FollowProgress
 from coordinator.observe.source import Observed, ObservedConsole
 from coordinator.observe.state import ObservedGroups
-from coordinator.observe.thinning import DAY_MS, HOUR_MS, THINNED_NAME, thin
+from coordinator.history.thinning import DAY_MS, HOUR_MS, THINNED_NAME, thin
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.history_marks import Mark, Marks, write_marks
 

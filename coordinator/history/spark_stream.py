@@ -103,9 +103,11 @@ class KafkaFeed:
     def rows(self, spark: SparkSession, next_offsets: Mapping[int, int]) -> DataFrame:
         earliest = -2
         starts = {str(number): at or earliest for number, at in next_offsets.items()}
+        # By its default way of asking for offsets, Spark does not see the partitions of an internal topic.
+        spark.conf.set("spark.sql.streaming.kafka.useDeprecatedOffsetFetching", "true")
         options = {
             "kafka.bootstrap.servers": self.bootstrap_servers,
-            "subscribe": OFFSETS_TOPIC,
+            "assign": json.dumps({OFFSETS_TOPIC: sorted(next_offsets)}),  # so it joins no group
             "startingOffsets": json.dumps({OFFSETS_TOPIC: starts}),
             "maxOffsetsPerTrigger": str(self.most_offsets),
             "kafka.isolation.level": "read_committed",

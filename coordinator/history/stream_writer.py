@@ -8,6 +8,7 @@ files that the next start removes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -20,6 +21,7 @@ import pyarrow as pa
 from coordinator.columnar.row_columns import ROWS, records_of_rows
 from coordinator.history.change_writer import ChangeWriter
 from coordinator.history.extract import Extracted, ExtractTask, begin, entered, forget_leftovers, write_files
+from coordinator.history.joining import AT_ONCE, join_small
 from coordinator.history.rows import rows_of
 from coordinator.history.source import HistorySource
 from coordinator.history.topic_names import keep_names, kept_names
@@ -87,6 +89,7 @@ class StreamWriter:
     names: Callable[[], Mapping[str, str]]
     fs: FileSystem = field(default_factory=RealFileSystem)
     marks: Marks = field(init=False)
+    _added: Counter[int] = field(init=False, default_factory=Counter)  # segments since the last joining, by partition
 
     def __post_init__(self) -> None:
         self.marks = begin(self.source, self.fs)
@@ -111,6 +114,10 @@ class StreamWriter:
             write_marks(self.source.history_dir, self.marks, self.fs)
         for partition, own in changes.items():
             own.forget(self.marks.of(partition).next_offset)
+        self._added.update(each.task.partition for each in done)
+        for partition in [each for each, count in self._added.items() if count >= AT_ONCE]:
+            self.marks = join_small(self.source.history_dir, self.marks, partition, self.fs)
+            self._added[partition] = 0
         return done
 
     def _kept_names(self) -> Mapping[str, str]:

@@ -123,7 +123,7 @@ def _loaded(
         try:
             stored = stored_rows(partition, mark, live)
             break
-        except FileNotFoundError:  # files were joined meanwhile (`observe.thinning`)
+        except FileNotFoundError:  # files were joined meanwhile (`history.thinning`)
             if tries == _TRIES - 1:
                 raise
     lost = lost_segments(source, partition, mark, skip_corrupt=skip_corrupt)

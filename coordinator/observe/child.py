@@ -22,10 +22,10 @@ from coordinator.compaction.swap_protocol import AlreadySettledError, read_resul
 from coordinator.compaction.validate import LateError, RefusedError
 from coordinator.history.events import extract_events
 from coordinator.history.extract import ExtractError, extract
+from coordinator.history.retention import Limits, forget_old, forget_old_events
 from coordinator.history.segments import SegmentsError
 from coordinator.history.source import HistorySource
-from coordinator.observe.retention import Limits, forget_old, forget_old_events
-from coordinator.observe.thinning import Thinned, thin
+from coordinator.history.thinning import Thinned, thin
 from coordinator.processes import child_entry, frames
 from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.history_marks import MarksError

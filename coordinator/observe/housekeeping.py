@@ -23,9 +23,9 @@ from coordinator.compaction.plan import JobDir, Plan
 from coordinator.compaction.planning import Planned, PlanningError, PlanOptions, make_plan
 from coordinator.compaction.swap_protocol import conclude, read_result, settle, stage, swap
 from coordinator.compaction.validate import RefusedError
+from coordinator.history.retention import Limits
 from coordinator.observe.pipeline import Pipeline
 from coordinator.observe.progress import FollowProgress
-from coordinator.observe.retention import Limits
 from coordinator.processes import frames
 from coordinator.processes.child_process import ChildError, Children
 from coordinator.processes.wall_clock import wall_ms

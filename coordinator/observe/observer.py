@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from coordinator.compaction.swap_protocol import recover
 from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.history.retention import Limits
 from coordinator.observe.client_settings import ClientSettings
 from coordinator.observe.cluster import ObservedCluster, TopicLayout, parse_bootstrap
 from coordinator.observe.decode import ObservedState
@@ -30,7 +31,6 @@ from coordinator.observe.log_ends import LogEnds
 from coordinator.observe.mirror import SEGMENT_BYTES, SEGMENT_MS, Mirror
 from coordinator.observe.pipeline import Pipeline
 from coordinator.observe.progress import FollowProgress
-from coordinator.observe.retention import Limits
 from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.fs import FileSystem, RealFileSystem

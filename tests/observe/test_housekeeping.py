@@ -10,6 +10,7 @@ import pytest
 
 from coordinator.cli.main import main
 from coordinator.compaction.swap_protocol import recover
+from coordinator.history.retention import DAY_MS, Limits, forget_old
 from coordinator.history.source import HistorySource
 from coordinator.observe.decode import Decoder
 from coordinator.observe.directory import ObservedDirectory, ObservedLog
@@ -17,7 +18,6 @@ from coordinator.observe.housekeeping import Housekeeper
 from coordinator.observe.mirror import Mirror
 from coordinator.observe.pipeline import Pipeline
 from coordinator.observe.progress import FollowProgress
-from coordinator.observe.retention import DAY_MS, Limits, forget_old
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.history_marks import read_marks
 from coordinator.storage.log.fs import RealFileSystem

@@ -5,17 +5,16 @@ after its end; then one commit a minute of each group and partition, and three d
 Deletions and commits in transactions all stay. The marks say from then on that the log was compacted up to that time,
 because a question about a moment in between gets the last commit that is kept, which may be some minutes old.
 
-The segments that lie in the day as a whole become one, with one file of each table; the newest one of a partition stays
-as it is, because extraction may have to go back to it. Steps: the marks, the joined files, the list of files, and then
-the other files go. A question in between counts a row in two files once, and `retention.forget_old` removes files that
-are not listed. A day is in `thinned.json` when all of it is done, so an interrupted run does it again.
+The segments that lie in the day as a whole become one (`joining.py`); the newest one of a partition stays as it is,
+because extraction may have to go back to it. A day is in `thinned.json` when all of it is done, so an interrupted run
+does it again.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,25 +22,20 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from coordinator.columnar.kernel import numbers_of
 from coordinator.history import file_list
-from coordinator.history.change_rows import ROW_NAMES
 from coordinator.history.extract import locked
 from coordinator.history.file_list import ExtractedSegment
-from coordinator.history.layout import COMMITS_DIR, file_name
-from coordinator.history.parquet import parquet_bytes
-from coordinator.history.rows import COMMITS
+from coordinator.history.joining import JoinedSegment, PartitionFiles
+from coordinator.history.layout import COMMITS_DIR
 from coordinator.history.source import HistorySource
-from coordinator.storage.history_marks import read_marks, write_marks
+from coordinator.storage.history_marks import read_marks
 from coordinator.storage.log.fs import FileSystem, read_whole, write_atomically
 
 THINNED_NAME: Final = "thinned.json"
 DAY_MS: Final = 86_400_000
 HOUR_MS: Final = 3_600_000
-MOST_ROWS: Final = 2_000_000  # read into one joined segment: some hundred megabytes of memory
 
 
 class Detail(NamedTuple):
@@ -108,33 +102,17 @@ def _thin_day(source: HistorySource, name: str, span_ms: int, outcome: Thinned, 
         lines = [line for line in file_list.read(history_dir, partition, fs) if line.start < mark.next_offset]
         if len(lines) < mark.segments:
             continue  # the list is damaged, which every question says; see `file_list.missing`
+        files = PartitionFiles(history_dir, partition, marks, lines, fs)
         for run in _runs(lines, name):
             rest = run
             while rest:
-                made = _Joined(history_dir, partition, name, is_alone=len(run) == 1)
-                rest = made.read(rest, span_ms, fs)
+                made = JoinedSegment(history_dir, partition, name, is_alone=len(run) == 1)
+                rest = made.read(rest, lambda table: keep(table, span_ms), fs)
                 outcome.files += made.read_files
                 outcome.commits_before += made.rows_before
                 outcome.commits_after += made.rows_after
-                if made.is_unchanged:
-                    continue
-                joined = [made.line if line == made.run[0] else line for line in lines if line not in made.run[1:]]
-                moved = replace(mark, segments=len(joined))
-                if made.rows_after != made.rows_before:
-                    moved = replace(
-                        moved,
-                        compacted_to=max(mark.compacted_to, made.run[-1].end),
-                        whole_since_ms=max(mark.whole_since_ms, made.newest_ms),
-                    )
-                if moved != mark:
-                    mark, marks = moved, marks.with_mark(partition, moved)
-                    write_marks(history_dir, marks, fs)  # before anything is missing
-                made.write(fs)
-                if joined != lines:
-                    text = "".join(json.dumps(asdict(line)) + "\n" for line in joined)
-                    write_atomically(fs, file_list.list_path(history_dir, partition), text.encode())
-                    lines = joined
-                made.remove_others(fs)
+                files.replace(made)
+        marks = files.marks
 
 
 def _runs(lines: Sequence[ExtractedSegment], name: str) -> Iterator[list[ExtractedSegment]]:
@@ -161,96 +139,6 @@ def _day_name(at_ms: int) -> str:
         return f"date={datetime.fromtimestamp(at_ms / 1000, UTC).date()}"
     except (ValueError, OverflowError, OSError):
         return ""
-
-
-class _Joined:
-    """The rows of some segments, thinned, and the files that they go to."""
-
-    def __init__(self, history_dir: Path, partition: int, name: str, *, is_alone: bool) -> None:
-        self.run: list[ExtractedSegment] = []
-        self.rows_before = 0
-        self.rows_after = 0
-        self.read_files = 0  # of commits
-        self.newest_ms = -1  # of the commits
-        self._history_dir = history_dir
-        self._commits = f"{COMMITS_DIR}/{name}/lp={partition}/"
-        self._is_alone = is_alone  # other files than those of commits stay as they are
-        self._read: list[str] = []
-        self._kept: list[str] = []
-        self._tables: dict[str, pa.Table] = {}
-
-    @property
-    def is_unchanged(self) -> bool:
-        return len(self.run) == 1 and self.rows_after == self.rows_before
-
-    @property
-    def line(self) -> ExtractedSegment:
-        """The joined segment."""
-        names = sorted({*self._tables, *self._kept})
-        newest_ms = max(line.newest_ms for line in self.run)
-        return ExtractedSegment(self.run[0].start, self.run[-1].end, newest_ms, tuple(names))
-
-    def read(self, run: Sequence[ExtractedSegment], span_ms: int, fs: FileSystem) -> list[ExtractedSegment]:
-        """Read and thin the first of these segments, up to `MOST_ROWS`. Return the others."""
-        parts: dict[str, list[pa.Table]] = {}  # by directory
-        rows = 0
-        for line in run:
-            if rows >= MOST_ROWS:
-                break
-            self.run.append(line)
-            for file in line.files:
-                if (self._is_alone and not file.startswith(self._commits)) or not fs.exists(self._history_dir / file):
-                    self._kept.append(file)  # a missing file stays listed, so questions name it
-                    continue
-                table = self._thinned(file, span_ms)
-                parts.setdefault(str(Path(file).parent), []).append(table)
-                rows += table.num_rows
-        for directory, found in parts.items():
-            table = (
-                found[0]
-                if len(found) == 1
-                else _once(pa.concat_tables(found), ROW_NAMES.get(directory.partition("/")[0], ()))
-            )
-            if f"{directory}/" == self._commits:
-                self.rows_before -= sum(each.num_rows for each in found) - table.num_rows
-                table = table if len(found) == 1 else table.filter(pa.array(keep(table, span_ms)))
-                self.rows_after = table.num_rows
-            self._tables[f"{directory}/{file_name(self.run[0].start)}"] = table
-        return list(run[len(self.run) :])
-
-    def _thinned(self, file: str, span_ms: int) -> pa.Table:
-        table = pq.ParquetFile(self._history_dir / file).read()
-        self._read.append(file)
-        if not file.startswith(self._commits):
-            return table
-        table = table.cast(COMMITS)
-        self.read_files += 1
-        self.rows_before += table.num_rows
-        self.newest_ms = max(self.newest_ms, int(_numbers(table, "timestamp_ms").max(initial=-1)))
-        return table.filter(pa.array(keep(table, span_ms)))
-
-    def write(self, fs: FileSystem) -> None:
-        for file, table in self._tables.items():
-            write_atomically(fs, self._history_dir / file, parquet_bytes(table))
-
-    def remove_others(self, fs: FileSystem) -> None:
-        for file in self._read:
-            if file not in self._tables:
-                fs.unlink(self._history_dir / file)
-
-
-def _once(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Return the rows by group, then log offset, each once. Transactions have no group.
-
-    `names`: the columns that tell the rows of one log offset apart.
-    """
-    sorting = [name for name in ("group", "log_offset", *names) if name in table.column_names]
-    table = table.take(pc.sort_indices(table, [(name, "ascending") for name in sorting])).combine_chunks()
-    again = np.ones(max(table.num_rows - 1, 0), np.bool_)
-    for name in ("log_offset", *names):
-        column = table[name].combine_chunks()
-        again &= pc.equal(column[1:], column[:-1]).to_numpy(zero_copy_only=False)
-    return table.filter(pa.array(np.concatenate(([True], ~again)))) if again.any() else table
 
 
 def keep(table: pa.Table, span_ms: int) -> npt.NDArray[np.bool_]:
