@@ -69,12 +69,12 @@ from coordinator.core.shard import partition_for
 from coordinator.history.extract import extract
 from coordinator.history.layout import COMMITS_DIR, EVENTS_DIR, GROUPS_DIR
 from coordinator.history.source import HistorySource
+from coordinator.history.thinning import DAY_MS, HOUR_MS, THINNED_NAME, thin
 from coordinator.observe.fetching import FetchedPart
 from coordinator.observe.mirror import Mirror
 from coordinator.observe.progress import FollowProgress
 from coordinator.observe.source import Observed, ObservedConsole
 from coordinator.observe.state import ObservedGroups
-from coordinator.history.thinning import DAY_MS, HOUR_MS, THINNED_NAME, thin
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.history_marks import Mark, Marks, write_marks
 

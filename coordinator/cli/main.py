@@ -40,7 +40,9 @@ COMMANDS: Final = {
     "history": Command(
         "coordinator.cli.history.command", "show past commits, rebalances and rates, and partitions that stand still"
     ),
-    "tables": Command("coordinator.cli.tables", "keep commits, members, rebalances, moves and lag as Parquet tables"),
+    "tables": Command(
+        "coordinator.cli.history.stream", "keep commits, members, rebalances, moves and lag as Parquet tables"
+    ),
     "restore": Command("coordinator.cli.reset.restore", "set a group's offsets back to those of a past time"),
     "undo": Command("coordinator.cli.reset.undo", "take back a group's last reset of offsets"),
     "faults": Command("coordinator.cli.faults", "make things go wrong on purpose in a coordinator under test"),

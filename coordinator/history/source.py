@@ -19,6 +19,7 @@ from coordinator.storage.file_names import HISTORY_DIR, META_NAME
 from coordinator.storage.history_marks import Marks, read_marks
 from coordinator.storage.log.fs import RealFileSystem
 
+NO_DATA_DIR: Final = "no-data-dir"  # a name that no directory has
 _FORMAT_VERSION: Final = "coordinator.format.version"
 _PARTITIONS: Final = "offsets.topic.num.partitions"
 
@@ -56,6 +57,20 @@ class HistorySource:
             offsets_partitions or _partitions(data_dir, facts, marks),
             is_kafkas=bool(facts) and _FORMAT_VERSION not in facts,
         )
+
+    @classmethod
+    def alone(cls, history_dir: Path, offsets_partitions: int | None = None) -> Self | None:
+        """Return a history without the log that it was made of; None if there is none. MarksError as `read_marks`."""
+        marks = read_marks(history_dir)
+        if marks is None:
+            return None
+        nowhere = history_dir / NO_DATA_DIR
+        return cls(nowhere, history_dir, marks.cluster_id, offsets_partitions or marks.offsets_partitions)
+
+    @staticmethod
+    def cluster_of(data_dir: Path) -> str:
+        """Return the cluster id of a data directory; empty: unknown."""
+        return _meta(data_dir).get("cluster.id", "")
 
     @property
     def would_stop_kafka(self) -> bool:

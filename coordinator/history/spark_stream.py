@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
+import pyspark
 from pyspark.sql import functions as f
 
 from coordinator.columnar.row_columns import ROWS
@@ -28,7 +29,6 @@ from coordinator.spark.spark_source import NAME, register
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-KAFKA_PACKAGE: Final = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 FRESH_MS: Final = 600_000  # a record that was read so soon had no compaction before it
 MOST_OFFSETS: Final = 1_000_000  # of a trigger
 
@@ -36,7 +36,7 @@ _REPORT: Final = pa.schema([("report", pa.string())])
 _REPORT_DDL: Final = "report string"
 
 
-class Feed(Protocol):
+class StreamSource(Protocol):
     """A log that a stream reads."""
 
     def rows(self, spark: SparkSession, next_offsets: Mapping[int, int]) -> DataFrame:
@@ -53,7 +53,7 @@ class Feed(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LogFeed:
+class DirectorySource:
     """The offsets log in data directories: of a daemon, of its workers, or of a Kafka."""
 
     data_dirs: Sequence[Path]
@@ -89,7 +89,7 @@ class LogFeed:
 
 
 @dataclass(frozen=True, slots=True)
-class KafkaFeed:
+class KafkaSource:
     """The offsets topic of a Kafka. `settings`: other options of Spark's Kafka source, such as `kafka.sasl.mechanism`.
 
     Commits in transactions are read when they count, and aborted ones not at all (`isolation.level=read_committed`).
@@ -134,9 +134,14 @@ class KafkaFeed:
         return {}
 
 
+def kafka_package() -> str:
+    """Return the Maven coordinates of the Kafka source of the Spark that is installed."""
+    return f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
+
+
 @dataclass(frozen=True, slots=True)
-class Trigger:
-    """The result of a trigger: the reports of its files, and how many it took."""
+class MicroBatch:
+    """The result of a trigger: the reports of its files, and the marks behind them."""
 
     number: int
     done: Sequence[Extracted]
@@ -149,23 +154,23 @@ def _time_ms() -> Column:
 
 def run(
     spark: SparkSession,
-    feed: Feed,
+    source: StreamSource,
     writer: StreamWriter,
     *,
     every: str | None,
-    on_trigger: Callable[[Trigger], None] = lambda _: None,
+    on_batch: Callable[[MicroBatch], None] = lambda _: None,
 ) -> None:
     """Run the stream until it ends or is interrupted. `every`: a span such as `30 seconds`; None: what exists now.
 
-    The lock of the history must be held meanwhile. An exception of `on_trigger` ends the stream, as any of Spark's.
+    The lock of the history must be held meanwhile. An exception of `on_batch` ends the stream, as any of Spark's.
     """
     history_dir = writer.source.history_dir
     partitions = range(writer.source.offsets_partitions)
-    rows = feed.rows(spark, {number: writer.next_offsets.get(number, 0) for number in partitions})
+    rows = source.rows(spark, {number: writer.next_offsets.get(number, 0) for number in partitions})
 
     def add(batch: DataFrame, number: int) -> None:
-        next_offsets, old_before_ms = writer.next_offsets, feed.old_before_ms()
-        clean_up_to = dict(feed.clean_up_to())
+        next_offsets, old_before_ms = writer.next_offsets, source.old_before_ms()
+        clean_up_to = dict(source.clean_up_to())
 
         def write(batches: Iterator[Any]) -> Iterator[Any]:
             for report in write_rows(history_dir, batches, next_offsets, old_before_ms, clean_up_to):
@@ -173,7 +178,7 @@ def run(
 
         found = [Extracted.from_text(row[0]) for row in batch.mapInArrow(write, _REPORT_DDL).collect()]
         done = writer.enter(found, old_before_ms)
-        on_trigger(Trigger(number, done, writer.next_offsets))
+        on_batch(MicroBatch(number, done, writer.next_offsets))
 
     with tempfile.TemporaryDirectory(prefix="coordinator-tables-", ignore_cleanup_errors=True) as checkpoint:
         writing = rows.select(ROWS.names).writeStream.foreachBatch(add).option("checkpointLocation", checkpoint)

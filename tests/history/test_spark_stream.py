@@ -14,7 +14,7 @@ from coordinator.history.change_rows import CHANGE_SCHEMAS
 from coordinator.history.extract import extract, locked
 from coordinator.history.layout import BY_DAY, UNDIVIDED
 from coordinator.history.source import HistorySource
-from coordinator.history.spark_stream import LogFeed, Trigger, run
+from coordinator.history.spark_stream import DirectorySource, MicroBatch, run
 from coordinator.history.stream_writer import StreamWriter
 from coordinator.history.tables import load_group
 from coordinator.history.topic_names import topic_names
@@ -46,20 +46,20 @@ def of_tables(source: HistorySource, directory: Path) -> HistorySource:
     return HistorySource.of(source.data_dir, directory)
 
 
-def stream(spark: SparkSession, source: HistorySource, on_trigger: Any = lambda _: None) -> list[Trigger]:
+def stream(spark: SparkSession, source: HistorySource, on_batch: Any = lambda _: None) -> list[MicroBatch]:
     """Run the stream over what exists now."""
-    seen: list[Trigger] = []
+    seen: list[MicroBatch] = []
 
-    def note(trigger: Trigger) -> None:
-        seen.append(trigger)
-        on_trigger(trigger)
+    def note(batch: MicroBatch) -> None:
+        seen.append(batch)
+        on_batch(batch)
 
     def names() -> Mapping[str, str]:
         return topic_names(source.data_dir)
 
     with locked(source, RealFileSystem()):
-        feed = LogFeed([source.data_dir], MOST_OFFSETS)
-        run(spark, feed, StreamWriter(source, names), every=None, on_trigger=note)
+        log = DirectorySource([source.data_dir], MOST_OFFSETS)
+        run(spark, log, StreamWriter(source, names), every=None, on_batch=note)
     return seen
 
 

@@ -1,4 +1,4 @@
-"""What a stream writes in many small pieces is what extraction writes of whole segments, in few files."""
+"""A stream writes in many small pieces the rows that extraction writes of whole segments, in few files."""
 
 from __future__ import annotations
 

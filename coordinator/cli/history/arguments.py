@@ -34,7 +34,6 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     add(
         "--data-dir",
         type=Path,
-        default=Path(DEFAULT_DATA_DIR),
         metavar="DIR",
         help=f"the data directory of a coordinator or of a Kafka; default: {DEFAULT_DATA_DIR}",
     )
@@ -42,7 +41,8 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         "--history-dir",
         type=Path,
         metavar="DIR",
-        help="the directory of its history; default: that of its daemon, else `history` in the data directory",
+        help="the directory of its history, or of the tables of any Kafka (`coordinator tables`); default: that of its "
+        "daemon, else `history` in the data directory",
     )
     add(
         "--offsets-partitions",
@@ -113,7 +113,11 @@ def sources_of(arguments: argparse.Namespace) -> list[HistorySource]:
     """Return the data directory with its history, or those of the daemon's workers. Call within `reading_files`."""
     from coordinator.history.source import HistorySource
 
-    data_dir: Path = arguments.data_dir
+    data_dir: Path = arguments.data_dir or Path(DEFAULT_DATA_DIR)
+    if arguments.data_dir is None and arguments.history_dir is not None:
+        alone = HistorySource.alone(arguments.history_dir, arguments.offsets_partitions)
+        if alone is not None and alone.cluster_id != HistorySource.cluster_of(data_dir):
+            return [alone]  # these tables are of another cluster than the directory that happens to be here
     places = [data_dir]
     if (data_dir / WORKERS_DIR).is_dir():
         from coordinator.storage.worker_dirs import homes

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from coordinator.cli.client import Client
     from coordinator.history.lag_table import LagTable
     from coordinator.history.source import HistorySource
-    from coordinator.history.spark_stream import Feed, Trigger
+    from coordinator.history.spark_stream import MicroBatch, StreamSource
     from coordinator.history.stream_writer import StreamWriter
 
 DESCRIPTION: Final = """\
@@ -48,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument(
         "--data-dir",
         type=Path,
-        default=Path(DEFAULT_DATA_DIR),
         metavar="DIR",
         help=f"the data directory of a coordinator or of a Kafka; default: {DEFAULT_DATA_DIR}",
     )
@@ -106,9 +105,10 @@ def _client(arguments: argparse.Namespace) -> Client | None:
 
 def _source(arguments: argparse.Namespace, client: Client | None) -> HistorySource:
     """Return the tables, with the data directory or, of a Kafka, the facts that it tells."""
-    from coordinator.history.source import HistorySource
+    from coordinator.history.source import NO_DATA_DIR, HistorySource
 
     if arguments.bootstrap_server is None:
+        arguments.data_dir = arguments.data_dir or Path(DEFAULT_DATA_DIR)
         arguments.history_dir = arguments.tables_dir
         sources = sources_of(arguments)
         if not sources[0].data_dir.is_dir():
@@ -119,7 +119,7 @@ def _source(arguments: argparse.Namespace, client: Client | None) -> HistorySour
         return sources[0]
     assert client is not None
     cluster_id, partitions = _facts(client)
-    return HistorySource(arguments.tables_dir / "no-data-dir", arguments.tables_dir, cluster_id, partitions)
+    return HistorySource(arguments.tables_dir / NO_DATA_DIR, arguments.tables_dir, cluster_id, partitions)
 
 
 def _facts(client: Client) -> tuple[str, int]:
@@ -153,13 +153,15 @@ def _names(client: Client | None, source: HistorySource) -> Callable[[], Mapping
     return of_files if source.data_dir.is_dir() else of_kafka
 
 
-def _feed(arguments: argparse.Namespace, source: HistorySource) -> Feed:
-    from coordinator.history.spark_stream import KafkaFeed, LogFeed
+def _stream_source(arguments: argparse.Namespace, source: HistorySource) -> StreamSource:
+    from coordinator.history.spark_stream import DirectorySource, KafkaSource
 
     if arguments.bootstrap_server is None:
         dirs = [each.data_dir for each in sources_of(arguments)]
-        return LogFeed(dirs, arguments.max_offsets_per_trigger, arguments.skip_corrupt, source.cleaner_checkpoint)
-    return KafkaFeed(
+        return DirectorySource(
+            dirs, arguments.max_offsets_per_trigger, arguments.skip_corrupt, source.cleaner_checkpoint
+        )
+    return KafkaSource(
         arguments.bootstrap_server, _client_settings(arguments.command_config), arguments.max_offsets_per_trigger
     )
 
@@ -201,16 +203,16 @@ def _stream(arguments: argparse.Namespace, source: HistorySource, client: Client
     lag = _lag(client, source, writer)
     progress = _Progress(as_json=arguments.json)
 
-    def on_trigger(trigger: Trigger) -> None:
+    def on_batch(batch: MicroBatch) -> None:
         rows = 0
         if lag is not None:
-            for extracted in trigger.done:
+            for extracted in batch.done:
                 lag.take([name for name in extracted.names if name.startswith(COMMITS_DIR)])
             rows = lag.write(wall_ms())
-        progress.show(trigger, rows)
+        progress.show(batch, rows)
 
     every = None if arguments.available_now else f"{arguments.every} seconds"
-    run_stream(spark, _feed(arguments, source), writer, every=every, on_trigger=on_trigger)
+    run_stream(spark, _stream_source(arguments, source), writer, every=every, on_batch=on_batch)
     progress.close()
 
 
@@ -222,14 +224,14 @@ class _Progress:
         self._commits = self._groups = self._files = 0
         self._started = time.perf_counter()
 
-    def show(self, trigger: Trigger, lag_rows: int) -> None:
-        commits, groups = sum(each.commits for each in trigger.done), sum(each.groups for each in trigger.done)
-        files = sum(each.files for each in trigger.done)
+    def show(self, batch: MicroBatch, lag_rows: int) -> None:
+        commits, groups = sum(each.commits for each in batch.done), sum(each.groups for each in batch.done)
+        files = sum(each.files for each in batch.done)
         self._commits, self._groups, self._files = self._commits + commits, self._groups + groups, self._files + files
         facts = {"at_ms": wall_ms(), "commits": commits, "group_records": groups, "files": files, "lag_rows": lag_rows}
         if self._as_json:
-            print(json.dumps(facts | {"next_offsets": trigger.next_offsets}), flush=True)
-        elif trigger.done:
+            print(json.dumps(facts | {"next_offsets": batch.next_offsets}), flush=True)
+        elif batch.done:
             tell(f"added {commits} commits and {groups} records of groups in {files} files")
 
     def close(self) -> None:
@@ -249,10 +251,8 @@ def _spark(arguments: argparse.Namespace) -> Iterator[Any]:
     if arguments.jars is not None:
         conf["spark.jars"] = arguments.jars
     elif arguments.bootstrap_server is not None:
-        import pyspark
+        from coordinator.history.spark_stream import kafka_package
 
-        from coordinator.history.spark_stream import KAFKA_PACKAGE
-
-        conf["spark.jars.packages"] = arguments.packages or f"{KAFKA_PACKAGE}:{pyspark.__version__}"
+        conf["spark.jars.packages"] = arguments.packages or kafka_package()
     with spark_session(arguments.master, conf) as spark:
         yield spark
