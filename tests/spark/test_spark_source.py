@@ -174,7 +174,7 @@ def test_some_columns_can_be_asked_for_and_others_are_refused(data_dir: Path) ->
         ({"path": "d", "partitions": "3-1"}, "say for example 0,2,5-7"),
         ({"path": "d", "partitions": "0-999999999"}, "say for example 0,2,5-7"),
         ({"path": "d", "verify": "maybe"}, "say true or false"),
-        ({"path": "d", "startingOffsets": "7"}, "say earliest or latest"),
+        ({"path": "d", "startingOffsets": "7"}, "say earliest, latest, or"),
         ({"path": "d", "maxOffsetsPerTrigger": "-1"}, "say a number of offsets"),
     ],
 )
