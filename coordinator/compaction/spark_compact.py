@@ -59,6 +59,8 @@ DISTRIBUTED_BYTES_S: Final = 110_000_000
 DISTRIBUTED_START_S: Final = 0.8
 PARTITION_MODE_BYTES: Final = 1 << 30
 """The largest log partition that one task takes: if no key repeats, all of its keys are in memory."""
+SINGLE_MODE_BYTES: Final = 1 << 30
+"""The most that is compacted without Spark where it does not run yet: starting it would take longer than the work."""
 
 _KEYS_PER_SHUFFLE_TASK: Final = 1_000_000
 _SCAN_BYTES: Final = 32 << 20  # of small segments that one task scans together: about 0.2 s of work
@@ -203,6 +205,11 @@ def choose_mode(plan: Plan, cores: int) -> Mode:
     partition_s = max(max(sizes), sum(sizes) / cores) / PARTITION_BYTES_S
     distributed_s = sum(sizes) / cores / DISTRIBUTED_BYTES_S + DISTRIBUTED_START_S
     return Mode.PARTITION if partition_s <= distributed_s else Mode.DISTRIBUTED
+
+
+def is_small(plan: Plan) -> bool:
+    """Return whether a plan is compacted sooner in this process than Spark starts."""
+    return sum(map(_size, plan.partitions)) <= SINGLE_MODE_BYTES
 
 
 def parallelism(spark: SparkSession | None) -> int:

@@ -97,7 +97,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"run on: do the daemon's jobs, and ask for a plan at this interval; default: {WATCH_S}",
     )
     how = parser.add_argument_group("job")
-    how.add_argument("--mode", choices=MODES, default="auto", help="default: auto, by the size of the log")
+    how.add_argument(
+        "--mode", choices=MODES, default="auto", help="default: auto, by the size of the log; a small one without Spark"
+    )
     how.add_argument("--master", metavar="URL", help="the Spark master; default: that of spark-submit, else local[*]")
     how.add_argument("--driver-memory", metavar="SIZE", help="memory of Spark's JVM; default: 2g")
     how.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark; repeatable")
@@ -197,6 +199,7 @@ def asked_of(arguments: argparse.Namespace, directory: Path) -> Asked:
         topics=_topics(arguments),
         partitions=None if arguments.partition is None else tuple(sorted(set(arguments.partition))),
         mode=arguments.mode,
+        keeps_spark=arguments.watch is not None,
         master=arguments.master,
         driver_memory=arguments.driver_memory,
         conf=spark_conf(arguments.conf),

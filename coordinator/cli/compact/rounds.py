@@ -10,6 +10,7 @@ because no plan goes beyond the extracted part.
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -77,6 +78,7 @@ class Asked:
     topic: str = OFFSETS_TOPIC  # of a round; its log is one of those
     partitions: tuple[int, ...] | None = None
     mode: str = "auto"
+    keeps_spark: bool = False  # more rounds will follow, so that it pays to start Spark
     master: str | None = None
     driver_memory: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
@@ -290,7 +292,7 @@ class Rounds:
     # -- the job -------------------------------------------------------------------------------------------------
 
     def _run(self, job: JobDir, seconds: dict[str, float]) -> tuple[Plan, Report]:
-        from coordinator.compaction.spark_compact import JobError, Mode, run_job
+        from coordinator.compaction.spark_compact import JobError, Mode, is_small, run_job
 
         plan = jobs.read_plan(self._fs, job)
         loses_history = plan.topic == OFFSETS_TOPIC and not self._told_no_history
@@ -298,6 +300,11 @@ class Rounds:
             self._told_no_history = True
             self._screen.say(NO_HISTORY)
         mode = Mode(self._asked.mode)
+        if mode is Mode.AUTO and self._is_cold() and is_small(plan):
+            mode = Mode.SINGLE
+            self._screen.say(
+                "compacted without Spark, whose start takes longer than this; --mode partition takes Spark"
+            )
         spark = None if mode is Mode.SINGLE or self._fs.exists(job.manifest) else self._session(seconds)
         self._screen.follow(spark)
         try:
@@ -309,6 +316,23 @@ class Rounds:
             self._screen.follow(None)
         seconds.update(report.manifest.seconds)
         return plan, report
+
+    def _is_cold(self) -> bool:
+        """Return whether Spark would have to be started here, for this work alone."""
+        asked = self._asked
+        if (
+            asked.keeps_spark
+            or asked.master is not None
+            or asked.driver_memory
+            or asked.conf
+            or self._spark is not None
+        ):
+            return False
+        if importlib.util.find_spec("pyspark") is None:
+            return True
+        from coordinator.spark.spark_session import is_running, under_spark_submit
+
+        return not under_spark_submit() and not is_running()
 
     def _check(self, data_dir: Path, accepted: Accepted) -> None:
         """Check each partition in a Spark task. RefusedError: a check failed."""

@@ -292,13 +292,27 @@ def test_a_second_compaction_of_one_directory_is_refused(tmp_path: Path, capsys:
     assert compact(data_dir) == 0
 
 
+def test_a_small_log_is_compacted_without_a_spark_that_would_have_to_be_started(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_session, "is_running", lambda: False)
+    monkeypatch.setattr(spark_session, "java_version", lambda: None)
+    assert compact(a_data_dir(tmp_path / "small"), mode="auto") == 0
+    assert "compacted without Spark, whose start takes longer" in capsys.readouterr().err
+    for words in (["--master", "local[1]"], ["--driver-memory", "1g"], ["--conf", "spark.ui.enabled=false"]):
+        assert compact(a_data_dir(tmp_path / words[0]), *words, mode="auto") == 2, "Spark was asked for"
+    monkeypatch.setattr(spark_compact, "SINGLE_MODE_BYTES", 1000)
+    assert compact(a_data_dir(tmp_path / "large"), mode="auto") == 2
+    assert "Spark needs Java" in said_of(capsys)
+
+
 def test_without_java_one_sentence_says_what_to_install_and_what_works_without(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_session, "java_version", lambda: None)
     data_dir = a_data_dir(tmp_path / "data")
     before = on_disk(data_dir)
-    assert compact(data_dir, mode="auto") == 2
+    assert compact(data_dir, mode="partition") == 2
     sentence = said_of(capsys)
     assert "Spark needs Java 17 or later and none was found; install it" in sentence
     assert sentence.endswith("or compact without Spark: --mode single")
