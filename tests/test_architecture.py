@@ -83,7 +83,8 @@ IMPURE = frozenset({"asyncio", "os", "random", "secrets", "select", "selectors",
 IMPURE |= {"subprocess", "threading", "time", "uuid", "uvloop"}
 IMPURE_ALLOWED = {"protocol.generate": {"os"}}  # it writes the generated codecs, at build time
 
-EXTRAS = frozenset(["aiokafka", "cryptography", "jwt", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "rich"])
+EXTRAS = frozenset(["aiokafka", "cryptography", "duckdb", "jwt", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark"])
+EXTRAS |= {"rich"}
 
 # Modules that import an extra late, and say what to install.
 OPTIONAL = {

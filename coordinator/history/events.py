@@ -17,7 +17,6 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from coordinator.columnar.batches import CorruptBatchError
 from coordinator.columnar.log_reader import LogNotFoundError, Reading, read_range
@@ -112,6 +111,8 @@ def load_events(source: HistorySource, group: str) -> list[StoredEvent]:
 
     Raises SegmentsError, CorruptBatchError.
     """
+    import pyarrow.dataset as ds  # late: it imports pandas where that is installed
+
     name = shortened(group)
     # The events of a long name may be in another partition of the node than its offsets.
     numbers = [source.partition_of(name)] if name == group else list(range(source.offsets_partitions))
@@ -133,6 +134,15 @@ def load_events(source: HistorySource, group: str) -> list[StoredEvent]:
             for offset, text in zip(table["log_offset"].to_pylist(), table["json"].to_pylist(), strict=True):
                 found[number, offset] = decode_event(text.encode())
     return _once([StoredEvent(offset, found[number, offset]) for number, offset in sorted(found)])
+
+
+def live_events(source: HistorySource) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the partitions of the topic, each with the events of its segments that have no file. Damage is skipped."""
+    for partition, directory in _directories(source.data_dir).items() if source.data_dir.is_dir() else ():
+        there = {file.start for file in event_files(source.history_dir, partition)}
+        bases: list[int | None] = [*segment_bases(directory), None]
+        spans = [(base, end) for base, end in pairwise(bases) if base is not None and base not in there]
+        yield partition, _table([stored for base, end in spans for stored in _read(directory, base, end)])
 
 
 def _once(stored: list[StoredEvent]) -> list[StoredEvent]:

@@ -11,7 +11,7 @@ moment, most files are not opened: see `load_moment`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 import numpy as np
@@ -55,6 +55,7 @@ class GroupHistory:
     partition: int  # of the offsets log
     commits: Commits
     records: list[GroupRecord]
+    rows: Rows  # the records as they were read, with all transactions of the partition
     compacted_to: int  # below this log offset the log was compacted before it was extracted or read
     whole_since_ms: int  # nothing after this time is missing; -1: nothing is missing at all
     extracted_to: int  # the mark
@@ -131,12 +132,13 @@ def _loaded(
     for block in blocks:
         coverage.add(block.offsets, block.timestamps_ms)
     coverage.without([segment for segment, _ in lost])
-    markers = _markers(_in_order(stored.transactions, live.transactions, mark))
+    rows = Rows(*(_in_order(getattr(stored, each.name), getattr(live, each.name), mark) for each in fields(Rows)))
     return GroupHistory(
         group,
         partition,
-        commits_of(_in_order(stored.commits, live.commits, mark), markers),
-        _records(source, stored, live, mark),
+        commits_of(rows.commits, _markers(rows.transactions)),
+        _records(source, rows),
+        rows,
         coverage.compacted_to,
         coverage.whole_since_ms,
         mark.next_offset,
@@ -151,10 +153,9 @@ def _loaded(
     )
 
 
-def _records(source: HistorySource, stored: Rows, live: Rows, mark: Mark) -> list[GroupRecord]:
-    classic = group_records(_in_order(stored.groups, live.groups, mark))
-    consumers = _in_order(stored.consumers, live.consumers, mark)
-    return merged(classic, consumers, _names(source)) if consumers.num_rows else classic
+def _records(source: HistorySource, rows: Rows) -> list[GroupRecord]:
+    classic = group_records(rows.groups)
+    return merged(classic, rows.consumers, _names(source)) if rows.consumers.num_rows else classic
 
 
 def _names(source: HistorySource) -> dict[str, str]:

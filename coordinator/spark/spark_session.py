@@ -202,8 +202,9 @@ def write_packages(target: Path) -> None:
         return
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
         for package in _PACKAGES:
-            for path in sorted((root / package).rglob("*.py")):
-                packed.write(path, path.relative_to(root))
+            for path in sorted((root / package).rglob("*")):
+                if path.suffix in (".py", ".sql"):
+                    packed.write(path, path.relative_to(root))
 
 
 def _root() -> str:

@@ -295,6 +295,10 @@ async def test_rebalances_of_real_members_are_listed(daemon: Daemon, operator: O
     owned = {p["partition"] for member in joined["members"] if member["name"] == "second" for p in member["partitions"]}
     assert moved == {(partition, "first", "second") for partition in owned}
     assert owned
+    text = f"SELECT partition, from_client_id, to_client_id FROM moves WHERE log_offset = {joined['log_offset']}"
+    assert {tuple(row.values()) for row in operator.ask("history", "sql", text)} == moved
+    (counted,) = operator.ask("history", "rebalances", "--all-groups")
+    assert counted["rebalances"] == sum(each["what"] == "rebalanced" for each in found)
     assert found[-1]["went"]
 
 

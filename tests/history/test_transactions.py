@@ -1,20 +1,22 @@
-"""Commits by transactions of real producers: the history without Spark, with Spark and of an observer agree."""
+"""Commits by transactions of real producers: the history with DuckDB, with Spark and of an observer agree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from coordinator.columnar.batches import read_batches
+from coordinator.history import spark_views
 from coordinator.history.commits import Cut, standing
+from coordinator.history.duckdb_views import DuckdbViews, ask_all_groups
 from coordinator.history.extract import extract
-from coordinator.history.questions import Selection, listed
+from coordinator.history.questions import Selection
 from coordinator.history.segments import segment_bases
 from coordinator.history.source import HistorySource
-from coordinator.history.spark_all_groups import AllGroups, commit_counts, rates, standstills
 from coordinator.history.tables import load_group
 from coordinator.observe.decode import Decoder, PartitionBatches
 from coordinator.storage.file_names import offsets_log_dir
@@ -72,21 +74,23 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HistorySource]:
 
 
 def outcomes(source: HistorySource) -> list[tuple[int | None, int | None, str | None]]:
-    rows, _ = listed(load_group(source, GROUP).commits, Selection(), 100)
-    assert all((row.producer_id is None) == (row.transaction is None) for row in rows)
-    return [(row.offset, row.change, row.transaction) for row in rows]
+    ask = DuckdbViews.of_group(load_group(source, GROUP)).ask
+    rows = ask("listed", {**Selection().parameters(), "group": GROUP, "limit": 100})[::-1]
+    assert all((row["producer_id"] is None) == (row["transaction"] is None) for row in rows)
+    return [(row["offset"], row["change"], row["transaction"]) for row in rows]
 
 
 def agree(source: HistorySource, spark: SparkSession) -> None:
-    """Compare the questions about all groups, which Spark answers, with what is known of the one."""
-    logs = AllGroups(spark, (source,))
+    """Compare the questions about all groups with what is known of the one."""
     newest_ms = int(load_group(source, GROUP).commits.timestamp_ms.max())
-    (counts,) = logs.ask(lambda *given: commit_counts(*given, Selection(), 10))
-    assert (counts["group"], counts["commits"], counts["partitions"]) == (GROUP, 4, 1)
-    (moved,) = logs.ask(lambda *given: rates(*given, Selection(), 3_600_000, 10))
-    assert (moved["commits"], moved["progress"]) == (4, 6)
-    stands = logs.ask(lambda *given: standstills(*given, Selection(), 0, newest_ms + 1, 10))
-    assert [(each["topic"], each["offset"]) for each in stands] == [("orders", 7)]
+    parameters = {**Selection().parameters(3_600_000), "for_ms": 0, "now_ms": newest_ms + 1, "limit": 10}
+    for ask in (ask_all_groups, partial(spark_views.ask_all_groups, spark)):
+        (counts,) = ask([source], "commit_counts", parameters)
+        assert (counts["group"], counts["commits"], counts["partitions"]) == (GROUP, 4, 1)
+        (moved,) = ask([source], "rates", parameters)
+        assert (moved["commits"], moved["progress"]) == (4, 6)
+        (stands,) = ask([source], "stalled", parameters)
+        assert (stands["topic"], stands["offset"]) == ("orders", 7)
 
 
 def test_each_outcome_is_told_in_either_way_also_across_an_extraction(told: HistorySource, spark: SparkSession) -> None:

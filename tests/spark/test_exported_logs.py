@@ -12,8 +12,7 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,12 +25,12 @@ from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.engine.file_store import FileLogStore
 from coordinator.engine.log_copy import Unbroken, copy_partition
 from coordinator.history.commits import Cut, Standing, TopicPartition, standing
-from coordinator.history.questions import Selection
+from coordinator.history.questions import Answer, Selection
 from coordinator.history.rebalances import changes
 from coordinator.history.resets import last_reset
 from coordinator.history.source import HistorySource
-from coordinator.history.spark_all_groups import AllGroups, Answer, commit_counts, rates, rebalance_counts, standstills
 from coordinator.history.spark_extract import extract_with_spark
+from coordinator.history.spark_views import ask_all_groups
 from coordinator.history.tables import load_group
 from coordinator.history.times import local_time
 from coordinator.membership.directory import Engine
@@ -163,19 +162,15 @@ async def _through_a_database(
 # -- the questions -----------------------------------------------------------------------------------------------------
 
 
-def questions(selection: Selection) -> list[Callable[..., Answer]]:
-    """Return the questions of `coordinator history ... --all-groups`; the last two need to know what was before."""
-    return [
-        partial(commit_counts, selection=selection, limit=MANY),
-        partial(standstills, selection=selection, for_ms=60_000, now_ms=max(moments()), limit=MANY),
-        partial(rates, selection=selection, window_ms=60_000, limit=MANY),
-        partial(rebalance_counts, selection=selection, limit=MANY),
-    ]
+QUESTIONS = ("commit_counts", "stalled", "rates", "rebalance_counts")  # the last two need to know what was before
 
 
-def answers(source: HistorySource, spark: SparkSession, asked: list[Callable[..., Answer]]) -> list[Answer]:
-    """Return what Spark answers, about all groups."""
-    return [AllGroups(spark, (source,)).ask(question) for question in asked]
+def answers(
+    source: HistorySource, spark: SparkSession, selection: Selection, names: Sequence[str] = QUESTIONS
+) -> list[Answer]:
+    """Return what Spark answers to the questions of `coordinator history ... --all-groups`."""
+    parameters = {**selection.parameters(60_000), "for_ms": 60_000, "now_ms": max(moments()), "limit": MANY}
+    return [ask_all_groups(spark, [source], name, parameters) for name in names]
 
 
 def of_each_group(source: HistorySource) -> list[Any]:
@@ -230,10 +225,9 @@ def test_a_log_that_went_through_a_database_gives_all_answers_of_its_files(
     assert len(extract_with_spark(exported, spark)) > 3
     assert of_each_group(exported) == expected
 
-    asked = questions(EVER)
-    right = answers(original, spark, asked)
+    right = answers(original, spark, EVER)
     assert all(right)
-    assert answers(exported, spark, asked) == right
+    assert answers(exported, spark, EVER) == right
 
     middle_ms = moments()[len(moments()) // 2]
     for group in GROUPS:
@@ -269,10 +263,9 @@ def test_where_batches_were_deleted_the_answers_since_the_snapshot_are_those_of_
         assert "others may be missing" in capsys.readouterr().err
 
     if is_extracted:
-        asked = questions(Selection(since_ms=since_ms))[2:]
-        answered = answers(original, spark, asked)
+        answered = answers(original, spark, Selection(since_ms=since_ms), QUESTIONS[2:])
         assert all(answered)
-        assert answers(source, spark, asked) == answered
+        assert answers(source, spark, Selection(since_ms=since_ms), QUESTIONS[2:]) == answered
 
 
 def test_moments_between_the_deleted_batches_and_the_snapshot_cannot_be_told_any_more(

@@ -1,4 +1,7 @@
-"""`coordinator history … --all-groups`: the questions of `coordinator history` about all groups, answered by Spark."""
+"""`coordinator history … --all-groups`: the questions of `coordinator history` about all groups.
+
+DuckDB answers in this process, or Spark if the history is large or a master is given.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,13 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.cli.errors import CliError
-from coordinator.cli.history.arguments import duration, selection_of, sources_of
+from coordinator.cli.history.arguments import asking_duckdb, check_files, duration, selection_of, sources_of
 from coordinator.cli.screen import need_extra, tell
 from coordinator.cli.table import Row, table
 from coordinator.history.times import ago, local_time, span
@@ -23,12 +25,12 @@ from coordinator.processes.wall_clock import wall_ms
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from coordinator.history.spark_all_groups import AllGroups, AllMarks
+    from coordinator.history.questions import Answer, Selection
+    from coordinator.history.source import HistorySource
 
 DEFAULT_LIMIT: Final = 50
 SHUFFLES_PER_CORE: Final = 4
-
-Answer = list[dict[str, Any]]
+MOST_LOCAL_BYTES: Final = 512 << 20  # of Parquet and log; see "Costs and limits" in docs/history.md
 
 
 @contextmanager
@@ -66,108 +68,88 @@ def spark_session(master: str | None, settings: Mapping[str, str] | None = None)
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer and print. Call within `reading_files`."""
-    need_extra("pyspark", "pandas", extra="spark")
-    from coordinator.history import file_list
-    from coordinator.history.spark_all_groups import AllGroups
-    from coordinator.history.tables import lost_segments, marks_of
-
     now = wall_ms()
-    sources = sources_of(arguments)
     if getattr(arguments, "bootstrap_server", None) is not None:
         raise CliError("--bootstrap-server goes with one GROUP; leave it out with --all-groups")
-    question, on_screen = _question(arguments, now)
-    for source in sources:
-        for partition, mark in marks_of(source).partitions.items():
-            if lost := lost_segments(source, partition, mark, skip_corrupt=arguments.skip_corrupt):
-                tell(f"left out: {file_list.sentence(source.history_dir, partition, lost)}")
-    with spark_session(arguments.master) as spark:
-        rows = AllGroups(spark, tuple(sources), arguments.skip_corrupt).ask(question)
+    selection = selection_of(arguments, now)
+    name, parameters = _question(arguments, selection, min(now, selection.until_ms))
+    sources = sources_of(arguments)
+    check_files(arguments, sources)
+    rows = _answer(arguments, sources, name, {**parameters, "limit": getattr(arguments, "limit", DEFAULT_LIMIT)})
     if arguments.json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
     elif rows:
-        print(on_screen(rows))
+        asked = {"now_ms": now, **parameters}
+        cells: list[Row] = [{"GROUP": row["group"], **_ROWS[name](row, asked)} for row in rows]
+        print(table(cells, right=("AGO", "FOR")))
     else:
         tell("no group matches; check --since, --until and --topic")
     return 0
 
 
-def _question(
-    arguments: argparse.Namespace, now: int
-) -> tuple[Callable[[AllGroups, AllMarks], Answer], Callable[[Answer], str]]:
-    """Return the question, and the function that formats its answer."""
-    from coordinator.history import spark_all_groups
-
-    selection = selection_of(arguments, now)
-    limit = getattr(arguments, "limit", DEFAULT_LIMIT)
-    if arguments.action == "commits":
-        return partial(spark_all_groups.commit_counts, selection=selection, limit=limit), partial(_commits, now=now)
+def _question(arguments: argparse.Namespace, selection: Selection, at_ms: int) -> tuple[str, dict[str, Any]]:
+    """Return the name of the question's text, and its parameters."""
     if arguments.action == "rate":
-        window_ms = duration("--window", arguments.window)
-        asked = partial(spark_all_groups.rates, selection=selection, window_ms=window_ms, limit=limit)
-        return asked, partial(_rates, window_ms=window_ms)
+        return "rates", selection.parameters(duration("--window", arguments.window))
     if arguments.action == "stalled":
-        at_ms = min(now, selection.until_ms)
-        for_ms = duration("--for", arguments.span)
-        asked = partial(spark_all_groups.standstills, selection=selection, for_ms=for_ms, now_ms=at_ms, limit=limit)
-        return asked, partial(_stalled, now=at_ms)
-    return partial(spark_all_groups.rebalance_counts, selection=selection, limit=limit), partial(_rebalances, now=now)
+        return "stalled", {**selection.parameters(), "for_ms": duration("--for", arguments.span), "now_ms": at_ms}
+    return {"commits": "commit_counts", "rebalances": "rebalance_counts"}[arguments.action], selection.parameters()
 
 
-def _commits(found: Answer, now: int) -> str:
-    rows: list[Row] = [
-        {
-            "GROUP": row["group"],
-            "COMMITS": row["commits"],
-            "PARTITIONS": row["partitions"],
-            "LAST": local_time(row["last_ms"], milliseconds=False),
-            "AGO": ago(row["last_ms"], now),
-        }
-        for row in found
-    ]
-    return table(rows, right=("AGO",))
+def _answer(
+    arguments: argparse.Namespace, sources: Sequence[HistorySource], name: str, parameters: Mapping[str, Any]
+) -> Answer:
+    from coordinator.history.views import Stand, needed, text_of
+
+    size = Stand.of(sources, needed(text_of(name))).size(sources)
+    skip_corrupt = arguments.skip_corrupt
+    if arguments.master is None and size <= MOST_LOCAL_BYTES:
+        with asking_duckdb():
+            from coordinator.history import duckdb_views
+
+            return duckdb_views.ask_all_groups(sources, name, parameters, skip_corrupt=skip_corrupt)
+    if arguments.master is None:
+        tell(f"Spark answers, because {size >> 20} MB of Parquet and log are more than {MOST_LOCAL_BYTES >> 20} MB")
+    need_extra("pyspark", "pandas", extra="spark")
+    from coordinator.history import spark_views
+
+    with spark_session(arguments.master) as spark:
+        return spark_views.ask_all_groups(spark, sources, name, parameters, skip_corrupt=skip_corrupt)
 
 
-def _rates(found: Answer, window_ms: int) -> str:
-    rows: list[Row] = [
-        {
-            "GROUP": row["group"],
-            "COMMITS": row["commits"],
-            "PROGRESS": row["progress"],
-            f"PER {span(window_ms)}": round(row["progress"] / ((row["last_ms"] - row["first_ms"]) // window_ms)),
-            "PEAK": row["peak"],
-            "FROM": local_time(row["first_ms"], milliseconds=False),
-            "FOR": span(row["last_ms"] - row["first_ms"]),
-        }
-        for row in found
-    ]
-    return table(rows, right=("FOR",))
+# -- a row of an answer as a row of the table on the screen; `asked` are the parameters
+
+Facts = Mapping[str, Any]
 
 
-def _stalled(found: Answer, now: int) -> str:
-    rows: list[Row] = [
-        {
-            "GROUP": row["group"],
-            "PARTITION": f"{row['topic']}-{row['partition']}",
-            "OFFSET": row["offset"],
-            "SINCE": local_time(row["since_ms"], milliseconds=False),
-            "FOR": span(max(now - row["since_ms"], 0)),
-            "HOW": row["how"],
-        }
-        for row in found
-    ]
-    return table(rows, right=("FOR",))
+def _last(row: Facts, asked: Facts) -> Row:
+    return {"LAST": local_time(row["last_ms"], milliseconds=False), "AGO": ago(row["last_ms"], asked["now_ms"])}
 
 
-def _rebalances(found: Answer, now: int) -> str:
-    rows: list[Row] = [
-        {
-            "GROUP": row["group"],
-            "REBALANCES": row["rebalances"],
-            "LAST": local_time(row["last_ms"], milliseconds=False),
-            "AGO": ago(row["last_ms"], now),
-            "GEN": row["generation"],
-            "MEMBERS": row["members"],
-        }
-        for row in found
-    ]
-    return table(rows, right=("AGO",))
+def _rates(row: Facts, asked: Facts) -> Row:
+    window_ms, span_ms = asked["window_ms"], row["last_ms"] - row["first_ms"]
+    mean = {f"PER {span(window_ms)}": round(row["progress"] / (span_ms // window_ms)), "PEAK": row["peak"]}
+    return {**mean, "FROM": local_time(row["first_ms"], milliseconds=False), "FOR": span(span_ms)}
+
+
+def _stalled(row: Facts, asked: Facts) -> Row:
+    place = {"PARTITION": f"{row['topic']}-{row['partition']}", "OFFSET": row["offset"]}
+    since = {"SINCE": local_time(row["since_ms"], milliseconds=False)}
+    return {**place, **since, "FOR": span(max(asked["now_ms"] - row["since_ms"], 0)), "HOW": row["how"]}
+
+
+def _counts(row: Facts, *names: str) -> Row:
+    return {name.upper(): row[name] for name in names}
+
+
+_ROWS: Final[Mapping[str, Callable[[Facts, Facts], Row]]] = {
+    "commit_counts": lambda row, asked: {**_counts(row, "commits", "partitions"), **_last(row, asked)},
+    "rates": lambda row, asked: {**_counts(row, "commits", "progress"), **_rates(row, asked)},
+    "stalled": _stalled,
+    "rebalance_counts": lambda row, asked: {
+        **_counts(row, "rebalances"),
+        **_last(row, asked),
+        "GEN": row["generation"],
+        "MEMBERS": row["members"],
+    },
+}

@@ -109,6 +109,18 @@ def reading_files() -> Iterator[None]:
         raise CliError(str(error)) from None
 
 
+@contextmanager
+def asking_duckdb() -> Iterator[None]:
+    """Turn errors of DuckDB into CliErrors of one sentence."""
+    need_extra("duckdb")
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise CliError(str(error).partition("\n")[0], 1) from None
+
+
 def sources_of(arguments: argparse.Namespace) -> list[HistorySource]:
     """Return the data directory with its history, or those of the daemon's workers. Call within `reading_files`."""
     from coordinator.history.source import HistorySource
@@ -125,6 +137,17 @@ def sources_of(arguments: argparse.Namespace) -> list[HistorySource]:
         workers = homes(RealFileSystem(), data_dir.absolute())
         places = [workers[node] for node in sorted(workers)] or places
     return [HistorySource.of(place, history_dir(arguments, place), arguments.offsets_partitions) for place in places]
+
+
+def check_files(arguments: argparse.Namespace, sources: Sequence[HistorySource]) -> None:
+    """Name missing files. HistoryError: there are some, and they are not to be skipped."""
+    from coordinator.history import file_list
+    from coordinator.history.tables import lost_segments, marks_of
+
+    for source in sources:
+        for partition, mark in marks_of(source).partitions.items():
+            if lost := lost_segments(source, partition, mark, skip_corrupt=arguments.skip_corrupt):
+                tell(f"left out: {file_list.sentence(source.history_dir, partition, lost)}")
 
 
 def source_of(arguments: argparse.Namespace) -> HistorySource:

@@ -1,7 +1,7 @@
-"""`coordinator history extract | commits | rebalances | events | rate | stalled`: the past of the groups.
+"""`coordinator history extract | commits | rebalances | events | rate | stalled | sql`: the past of the groups.
 
-Reads files only: Parquet below the mark and the log beyond it, so answers are current and no daemon is needed. pyarrow
-answers questions about one group in about a second; --all-groups uses Spark. `coordinator.cli.history.screen` and
+Reads files only: Parquet below the mark and the log beyond it, so answers are current and no daemon is needed. DuckDB
+answers within this process; `--all-groups` uses Spark if the history is large. `coordinator.cli.history.screen` and
 `json_output` format the answers.
 """
 
@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.cli.arguments import add_command_config, seconds
 from coordinator.cli.errors import CliError
+from coordinator.cli.history import sql
 from coordinator.cli.history.arguments import (
     add_place,
     add_selection,
     add_times,
+    asking_duckdb,
     check_selection,
     duration,
     load,
@@ -34,12 +36,12 @@ from coordinator.history.times import UNITS_MS
 from coordinator.processes.wall_clock import wall_ms
 
 if TYPE_CHECKING:
-    from coordinator.history.questions import Selection
+    from coordinator.history.questions import Ask, Selection
     from coordinator.history.rebalances import GroupChange
     from coordinator.history.tables import GroupHistory
 
 DESCRIPTION: Final = """\
-Show the past of groups: commits, rebalances, events, rates, and partitions that stand still.
+Show the past of groups: commits, rebalances, events, rates, partitions that stand still, and what SQL asks.
 `extract` saves it as Parquet before compaction removes it; the other actions read those files and the log."""
 
 EPILOG: Final = """\
@@ -50,7 +52,9 @@ examples:
   coordinator history events orders-service --since -1d
   coordinator history rate orders-service --window 5m --plot progress.html
   coordinator history stalled orders-service --for 10m --bootstrap-server 127.0.0.1:9092
-  coordinator history stalled --all-groups"""
+  coordinator history stalled --all-groups
+  coordinator history sql "SELECT topic, count(*) FROM moves GROUP BY topic"
+  coordinator history sql --file history.sql"""
 
 DEFAULT_LIMIT: Final = 50
 PLOTS: Final = (".png", ".html")
@@ -89,15 +93,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_command_config(stalled)
     stalled.add_argument("--timeout", metavar="SECONDS", type=seconds, default=10.0, help="default: 10")
+    sql.add_arguments(actions)
 
 
 def _question(actions: Any, name: str, summary: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = actions.add_parser(name, help=summary, allow_abbrev=False)
     parser.add_argument("group", metavar="GROUP", nargs="?")
-    parser.add_argument("--all-groups", action="store_true", help="answer for all groups, with Spark")
+    parser.add_argument("--all-groups", action="store_true", help="answer for all groups")
     add_selection(parser)
     add_place(parser)
-    _add_spark(parser, "the Spark master for --all-groups; default: local[*]")
+    _add_spark(parser, "answer for --all-groups with Spark, at this master; local[*], spark://…")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON, for programs")
     form.add_argument("--plot", type=Path, metavar="FILE", help="draw a plot to FILE.png or FILE.html")
@@ -124,8 +129,8 @@ def run(arguments: argparse.Namespace) -> int:
             from coordinator.cli.history import extract as history_extract
 
             return history_extract.run(arguments)
-        if arguments.action == "events":
-            return _events(arguments)
+        if arguments.action in _OTHERS:
+            return _OTHERS[arguments.action](arguments)
         _check(arguments)
         if arguments.all_groups:
             from coordinator.cli.history import all_groups
@@ -156,18 +161,17 @@ def _check(arguments: argparse.Namespace) -> None:
 def _commits(arguments: argparse.Namespace) -> int:
     from coordinator.cli.history import json_output as history_json
     from coordinator.cli.history import screen as history_screen
-    from coordinator.history.questions import listed
 
     now = wall_ms()
     selection = selection_of(arguments, now)
     past = _load(arguments, selection, now)
     if arguments.plot:
         return _plot_progress(arguments, past, selection)
-    rows, total = listed(past.commits, selection, arguments.limit)
+    rows = _ask(past)("listed", {**selection.parameters(), "group": past.group, "limit": arguments.limit})[::-1]
     return _answer(
         arguments,
         [history_json.commit(row) for row in rows],
-        lambda: history_screen.commits(rows, total, now),
+        lambda: history_screen.commits(rows, rows[0]["total"], now),
         "no commits in that time, of those partitions" if not rows else "",
     )
 
@@ -236,7 +240,7 @@ def _rate(arguments: argparse.Namespace) -> int:
     past = _load(arguments, selection, now)
     if arguments.plot:
         return _plot_progress(arguments, past, selection)
-    found = rate(past.commits, selection, window_ms)
+    found = rate(_ask(past), past.group, selection, window_ms)
     return _answer(
         arguments,
         history_json.rate(found),
@@ -248,7 +252,7 @@ def _rate(arguments: argparse.Namespace) -> int:
 def _stalled(arguments: argparse.Namespace) -> int:
     from coordinator.cli.history import json_output as history_json
     from coordinator.cli.history import screen as history_screen
-    from coordinator.history.questions import stalled
+    from coordinator.history.questions import NO_LIMIT
 
     now = wall_ms()
     for_ms = duration("--for", arguments.span)
@@ -257,10 +261,10 @@ def _stalled(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         return _plot_progress(arguments, past, selection)
     at_ms = min(now, selection.until_ms)
-    found = stalled(past.commits, selection, for_ms, at_ms)
-    ends = _log_ends(arguments, [(each.topic, each.partition) for each in found])
+    found = _ask(past)("stalled", {**selection.parameters(), "for_ms": for_ms, "now_ms": at_ms, "limit": NO_LIMIT})
+    ends = _log_ends(arguments, [(each["topic"], each["partition"]) for each in found])
     if ends is not None:
-        found = [each for each in found if ends.get((each.topic, each.partition)) != each.offset]
+        found = [each for each in found if ends.get((each["topic"], each["partition"])) != each["offset"]]
     elif found:
         tell("a partition without new records stands still, too: with --bootstrap-server those are left out")
     return _answer(
@@ -282,6 +286,13 @@ def _load(arguments: argparse.Namespace, selection: Selection, now: int, *, whol
     if arguments.action != "rebalances":
         check_selection(past, arguments.topic, arguments.partition)
     return past
+
+
+def _ask(past: GroupHistory) -> Ask:
+    with asking_duckdb():
+        from coordinator.history.duckdb_views import DuckdbViews
+
+        return DuckdbViews.of_group(past).ask
 
 
 def _changes(past: GroupHistory, selection: Selection) -> list[GroupChange]:
@@ -343,6 +354,7 @@ def _save(path: Path, figure: Any, title: str) -> int:
     return 0
 
 
+_OTHERS: Final[dict[str, Callable[[argparse.Namespace], int]]] = {"events": _events, "sql": sql.run}
 _QUESTIONS: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
     "commits": _commits,
     "rebalances": _rebalances,

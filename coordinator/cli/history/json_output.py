@@ -11,7 +11,7 @@ import msgspec
 if TYPE_CHECKING:
     from coordinator.core.events.model import Rebalance
     from coordinator.history.events import StoredEvent
-    from coordinator.history.questions import CommitRate, Committed, Stalled
+    from coordinator.history.questions import CommitRate
     from coordinator.history.rebalances import GenerationMember, GroupChange
 
 
@@ -24,20 +24,10 @@ def moment(moment_ms: int) -> dict[str, Any]:
     return {"time": f"{text}.{moment_ms % 1000:03}Z", "timestamp_ms": moment_ms}
 
 
-def commit(row: Committed) -> dict[str, Any]:
-    return {
-        **moment(row.timestamp_ms),
-        "topic": row.topic,
-        "partition": row.partition,
-        "offset": row.offset,
-        "change": row.change,
-        "deleted": row.offset is None,
-        "metadata": row.metadata,
-        "leader_epoch": row.leader_epoch,
-        "transaction": row.transaction,
-        "producer_id": row.producer_id,
-        "log_offset": row.log_offset,
-    }
+def commit(row: Mapping[str, Any]) -> dict[str, Any]:
+    change = {name: row[name] for name in ("topic", "partition", "offset", "change")}
+    others = {name: row[name] for name in ("metadata", "leader_epoch", "transaction", "producer_id", "log_offset")}
+    return {**moment(row["timestamp_ms"]), **change, "deleted": row["offset"] is None, **others}
 
 
 def change(found: GroupChange, reason: Rebalance | None) -> dict[str, Any]:
@@ -126,16 +116,13 @@ def rate(found: CommitRate) -> list[dict[str, Any]]:
     ]
 
 
-def stalled(each: Stalled, ends: Mapping[tuple[str, int], int] | None) -> dict[str, Any]:
-    end = None if ends is None else ends.get((each.topic, each.partition))
+def stalled(row: Mapping[str, Any], ends: Mapping[tuple[str, int], int] | None) -> dict[str, Any]:
+    end = None if ends is None else ends.get((row["topic"], row["partition"]))
     return {
-        "topic": each.topic,
-        "partition": each.partition,
-        "how": each.kind.value,
-        "offset": each.offset,
-        "since": moment(each.since_ms),
-        "last_commit": moment(each.last_commit_ms),
-        "commits_since": each.commits_since,
+        **{name: row[name] for name in ("topic", "partition", "how", "offset")},
+        "since": moment(row["since_ms"]),
+        "last_commit": moment(row["last_commit_ms"]),
+        "commits_since": row["commits_since"],
         "log_end_offset": end,
-        "lag": None if end is None else end - each.offset,
+        "lag": None if end is None else end - row["offset"],
     }

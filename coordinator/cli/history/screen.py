@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -13,13 +13,12 @@ from coordinator.cli.table import Row, Value, coloured, table
 from coordinator.core.events.model import BECAUSE, Incident, Rebalance
 from coordinator.history.commits import Ints
 from coordinator.history.events import columns
-from coordinator.history.questions import Standstill
 from coordinator.history.rebalances import Kind
 from coordinator.history.times import ago, local_time, span
 
 if TYPE_CHECKING:
     from coordinator.history.events import StoredEvent
-    from coordinator.history.questions import CommitRate, Committed, Stalled
+    from coordinator.history.questions import Answer, CommitRate
     from coordinator.history.rebalances import GroupChange, Move
 
 BARS: Final = " ▁▂▃▄▅▆▇█"
@@ -31,30 +30,31 @@ TRANSACTIONS: Final = {
     "aborted": "in an aborted transaction",
     "open": "pending in an open transaction",
 }
+STUCK: Final = "no progress"  # of a partition that stands still
 UNASSIGNED: Final = "unassigned"  # instead of an owner's name
 
 
-def commits(rows: Sequence[Committed], total: int, now_ms: int) -> str:
+def commits(rows: Answer, total: int, now_ms: int) -> str:
     """Return the table of commits, with the newest last: it is next to the prompt after a long list."""
     cells: list[Row] = [
         {
-            "TIME": local_time(row.timestamp_ms),
-            "AGO": _ago(row.timestamp_ms, now_ms),
-            "PARTITION": f"{row.topic}-{row.partition}",
-            "OFFSET": coloured("deleted", "red") if row.offset is None else str(row.offset),
-            "CHANGE": coloured(change(row.change) or "-", "red" if (row.change or 0) < 0 else ""),
-            "NOTE": _note(row),
+            "TIME": local_time(row["timestamp_ms"]),
+            "AGO": _ago(row["timestamp_ms"], now_ms),
+            "PARTITION": f"{row['topic']}-{row['partition']}",
+            "OFFSET": coloured("deleted", "red") if row["offset"] is None else str(row["offset"]),
+            "CHANGE": coloured(change(row["change"]) or "-", "red" if (row["change"] or 0) < 0 else ""),
+            "NOTE": ", ".join(_notes(row)),
         }
         for row in rows
     ]
     return table(cells, right=("AGO", "OFFSET", "CHANGE")) + _left_out(len(rows), total, "commits")
 
 
-def _note(row: Committed) -> str:
-    notes = [row.metadata] if row.metadata else []
-    if row.transaction is not None:
-        notes.append(f"{TRANSACTIONS[row.transaction]} of producer {row.producer_id}")
-    return ", ".join(notes)
+def _notes(row: Mapping[str, Any]) -> Iterator[str]:
+    if row["metadata"]:
+        yield row["metadata"]
+    if row["transaction"] is not None:
+        yield f"{TRANSACTIONS[row['transaction']]} of producer {row['producer_id']}"
 
 
 def rebalances(found: Sequence[GroupChange], reasons: Sequence[Rebalance | None], total: int, now_ms: int) -> str:
@@ -202,21 +202,21 @@ def spark_line(progress: Ints, resets: Ints) -> str:
     )
 
 
-def stalled(found: Sequence[Stalled], ends: Mapping[tuple[str, int], int] | None, now_ms: int) -> str:
+def stalled(found: Answer, ends: Mapping[tuple[str, int], int] | None, now_ms: int) -> str:
     """Return one row for each partition, in the order given; with its lag if `ends` has log end offsets."""
     rows: list[Row] = []
     for each in found:
-        again = f" in {each.commits_since} commits" if each.kind is Standstill.STUCK else ""
+        again = f" in {each['commits_since']} commits" if each["how"] == STUCK else ""
         row: dict[str, Value] = {
-            "PARTITION": f"{each.topic}-{each.partition}",
-            "OFFSET": each.offset,
-            "SINCE": local_time(each.since_ms, milliseconds=False),
-            "FOR": span(max(now_ms - each.since_ms, 0)),
-            "HOW": f"{each.kind.value}{again}",
+            "PARTITION": f"{each['topic']}-{each['partition']}",
+            "OFFSET": each["offset"],
+            "SINCE": local_time(each["since_ms"], milliseconds=False),
+            "FOR": span(max(now_ms - each["since_ms"], 0)),
+            "HOW": f"{each['how']}{again}",
         }
         if ends is not None:
-            end = ends.get((each.topic, each.partition))
-            row["LAG"] = None if end is None else end - each.offset
+            end = ends.get((each["topic"], each["partition"]))
+            row["LAG"] = None if end is None else end - each["offset"]
         rows.append(row)
     return table(rows, right=("FOR",))
 

@@ -282,7 +282,22 @@ def test_missing_extra_is_reported_with_the_command_that_installs_it(
         assert "pip install 'kafka-group-coordinator[history]'" in err
 
 
-def test_only_questions_about_all_groups_need_spark(
+def test_questions_name_the_extra_without_duckdb_and_extraction_works(
+    told: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "duckdb" else found(name))
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    assert ask(capsys, told, "extract").code == 0
+    assert ask(capsys, told, "rebalances", "orders-service").code == 0
+    for words in (["commits", "orders-service"], ["stalled", "--all-groups"], ["sql", "SELECT 1"]):
+        said = ask(capsys, told, *words)
+        assert said.code == 2
+        assert "this needs duckdb" in said.err
+        assert "pip install 'kafka-group-coordinator[history]'" in said.err
+
+
+def test_only_a_master_needs_spark(
     told: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("pyspark", "pandas", "py4j"):
@@ -296,7 +311,9 @@ def test_only_questions_about_all_groups_need_spark(
         main([*command, "--data-dir", str(told), "-b", address])
         err = capsys.readouterr().err
         assert f"cannot connect to {address}" in err or "no reset of group" in err
-    said = ask(capsys, told, "commits", "--all-groups")
+    for words in (["commits"], ["rebalances"], ["rate"], ["stalled"]):
+        assert ask(capsys, told, *words, "--all-groups").code == 0
+    said = ask(capsys, told, "commits", "--all-groups", "--master", "local[1]")
     assert said.code == 2
     assert "this needs pyspark, pandas, which come with an extra" in said.err
     assert "pip install 'kafka-group-coordinator[spark]'" in said.err

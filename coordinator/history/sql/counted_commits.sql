@@ -1,0 +1,4 @@
+-- Commits and deletions that took effect.
+SELECT *
+FROM decided_commits
+WHERE coalesce(outcome, 'committed') = 'committed'
