@@ -200,6 +200,7 @@ def _stream(arguments: argparse.Namespace, source: HistorySource, client: Client
     from coordinator.history.stream_writer import StreamWriter
 
     writer = StreamWriter(source, _names(client, source))
+    check_ends(writer.next_offsets, _log_ends(arguments, client))
     lag = _lag(client, source, writer)
     progress = _Progress(as_json=arguments.json)
 
@@ -214,6 +215,39 @@ def _stream(arguments: argparse.Namespace, source: HistorySource, client: Client
     every = None if arguments.available_now else f"{arguments.every} seconds"
     run_stream(spark, _stream_source(arguments, source), writer, every=every, on_batch=on_batch)
     progress.close()
+
+
+def _log_ends(arguments: argparse.Namespace, client: Client | None) -> Mapping[int, int]:
+    """Return the ends of the partitions of the offsets log, as far as they are known."""
+    from coordinator.core.topics.names import OFFSETS_TOPIC
+
+    if arguments.bootstrap_server is None:
+        from coordinator.columnar.log_reader import Reading, log_end
+        from coordinator.history.segments import partitions_in
+        from coordinator.storage.file_names import offsets_log_dir
+
+        reading = Reading(skip_corrupt=arguments.skip_corrupt)
+        return {
+            number: log_end(offsets_log_dir(each.data_dir, number), reading).offset
+            for each in sources_of(arguments)
+            for number in partitions_in(each.data_dir)
+        }
+    from coordinator.cli.log_ends import log_end_offsets
+
+    assert client is not None
+    partitions = range(_facts(client)[1])
+    ends = log_end_offsets(client, [(OFFSETS_TOPIC, number) for number in partitions])
+    return {number: end for (_, number), end in ends.items()}
+
+
+def check_ends(next_offsets: Mapping[int, int], ends: Mapping[int, int]) -> None:
+    """Raise CliError if a log ends before its marks: its records would be taken for those that are there already."""
+    for partition, end in sorted(ends.items()):
+        if end < next_offsets.get(partition, 0):
+            raise CliError(
+                f"partition {partition} of the offsets log ends at {end}, before the end of its tables at "
+                f"{next_offsets[partition]}: it was made anew, or restored from a copy; name another --tables-dir"
+            )
 
 
 class _Progress:
