@@ -26,8 +26,8 @@ from coordinator.history.extract import parquet_bytes
 from coordinator.history.file_list import ExtractedSegment
 from coordinator.history.layout import COMMITS_DIR, EVENTS_DIR, GROUPS_DIR, path_by_day, path_undivided
 from coordinator.history.rows import COMMITS, GROUPS
+from coordinator.history.thinning import DAY_MS, DETAILS, HOUR_MS
 from coordinator.observe.directory import ObservedDirectory, ObservedLog
-from coordinator.observe.thinning import DAY_MS, DETAILS, HOUR_MS
 from coordinator.storage.history_marks import Mark
 from coordinator.storage.log.fs import RealFileSystem
 from protocol.consumer import (
