@@ -66,7 +66,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HistorySource]:
         # A reader that waits for stable offsets is answered when the timeout has aborted the transaction.
         eventually(lambda: committed(daemon.address, GROUP, "orders") == 6, "the timeout aborts the transaction")
         commit(daemon.port, GROUP, 7)
-        pending = transactional_producer(daemon.address, "pending")
+        # It stays open for as long as all questions take on a slow machine.
+        pending = transactional_producer(daemon.address, "pending", **{"transaction.timeout.ms": 900_000})
         send(pending, consumer, 20)
         yield HistorySource.of(daemon.data_dir)
         del late, pending
