@@ -86,7 +86,8 @@ class Follower:
         self._paused_until: dict[int, float] = {}  # partition -> time of the loop
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._look_again = asyncio.Event()
-        self._problems: set[str] = set()  # nodes and partitions that have one now
+        # Nodes and partitions that have one now. A start that could not reach the cluster has noted one already.
+        self._problems: set[str] = {"metadata"} if progress.problem else set()
 
     async def run(self) -> None:
         """Follow until cancelled. LogRecreatedError and ObserveError end it."""

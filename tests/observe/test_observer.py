@@ -127,6 +127,21 @@ async def test_a_mirror_is_shown_while_the_cluster_cannot_be_reached(tmp_path: P
     await second.stop()
 
 
+async def test_a_cluster_that_is_back_before_it_is_asked_again_has_no_problem_left(tmp_path: Path) -> None:
+    cluster = small()
+    first = observer_at(cluster, tmp_path)
+    await first.start()
+    await eventually_async(lambda: first.progress.caught_up, "it has caught up")
+    await first.stop()
+    cluster.is_gone = True
+    second = observer_at(cluster, tmp_path)
+    await second.start()
+    assert "nothing listens" in second.progress.problem
+    cluster.is_gone = False  # the first question of the follower is answered
+    await eventually_async(lambda: second.progress.caught_up and not second.progress.problem, "it goes on")
+    await second.stop()
+
+
 async def test_partitions_that_were_added_are_followed(tmp_path: Path) -> None:
     cluster = small()
     observer = observer_at(cluster, tmp_path)
