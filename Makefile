@@ -70,6 +70,11 @@ bench-rebalances: setup ## real clients beside Kafka: how soon a join, a leave a
 bench-rebalances-consumer: setup ## the same for members of the consumer protocol (ten minutes)
 	$(PY) bench/rebalance_speed.py --consumer --repetitions 12 --markdown bench/build/rebalances-consumer.md $(ARGS)
 
+# Not with the others: it takes Java and Maven.
+.PHONY: bench-tables
+bench-tables: setup ## coordinator tables at a real Kafka under load, killed again and again: each commit once (ten minutes)
+	$(PY) bench/tables_stream.py --markdown bench/build/tables_stream.md $(ARGS)
+
 # Not with the others: it takes Java, Go and Node.
 .PHONY: bench-testing
 bench-testing: setup ## servers for tests side by side, from start to first assignment, in four languages (ten minutes)

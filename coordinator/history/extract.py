@@ -264,17 +264,20 @@ def write_files(
         data = parquet_bytes(table)
         write_table(fs, path, data)
         written += len(data)
+    gap_end, newest_ms, newest_compacted_ms = _whole(offsets, times, task, old_before_ms)
     return Extracted(
         task,
-        rows.commits.num_rows,
-        rows.groups.num_rows + rows.consumers.num_rows,
-        len(files),
-        0,
-        written,
-        *_whole(offsets, times, task, old_before_ms),
-        (),
-        tuple(str(path.relative_to(history_dir)) for path in files),
-        int(times[0]) if len(times) else -1,
+        commits=rows.commits.num_rows,
+        groups=rows.groups.num_rows + rows.consumers.num_rows,
+        files=len(files),
+        bytes_read=0,
+        bytes_written=written,
+        gap_end=gap_end,
+        newest_ms=newest_ms,
+        newest_compacted_ms=newest_compacted_ms,
+        damages=(),
+        names=tuple(str(path.relative_to(history_dir)) for path in files),
+        first_ms=int(times[0]) if len(times) else -1,
     )
 
 

@@ -20,7 +20,7 @@ import pytest
 from coordinator.cli.main import main
 from tests.conformance.kafka import Kafka, jars
 from tests.history.test_live_history import iso
-from tests.history.test_spark_stream import tables
+from tests.history.worlds import tables
 from tests.observe.live_kafka import commit
 from tests.support.eventually import eventually
 from tests.support.questions import committed_offsets, produce

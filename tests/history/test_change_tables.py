@@ -20,12 +20,9 @@ from coordinator.history.source import HistorySource
 from coordinator.history.tables import load_group
 from coordinator.storage.file_names import MARKS_NAME
 from tests.compaction.logs import ANYTHING, LogWriter, Segment, seeded
-from tests.core.consumer_group.test_migration import classic_group, rejoin
-from tests.history.consumer_worlds import Watched
 from tests.history.stories import Story
-from tests.history.test_consumer_groups import random_life
+from tests.history.test_consumer_groups import random_life, there_and_back
 from tests.history.worlds import GROUPS, data_dir, write_segments
-from tests.support.consumer_world import ConsumerWorld
 
 Tables = dict[str, list[dict[str, Any]]]
 
@@ -95,14 +92,8 @@ def test_a_random_life_of_a_consumer_group_gives_the_changes_of_its_records(seed
 
 
 def test_a_group_that_changed_its_protocol_gives_them_too(tmp_path: Path) -> None:
-    world = ConsumerWorld({"t": 4})
-    watched = Watched(world)
-    one, two = classic_group(world, ({"t": [0, 1]}, {"t": [2, 3]}))
-    world.beat("A", 0, topics=["t"])
-    rejoin(one, {"t": [0]})
-    rejoin(two, {"t": [2, 3]})
-    world.beat("A", -1)
-    world.beat("A", 0, topics=["t"])
+    watched, _ = there_and_back()
+    watched.world.beat("A", 0, topics=["t"])
     watched.look()
     source = watched.source(tmp_path)
     expected = check(tmp_path, source, [*watched.segments(), Segment(max(watched.seen))], ["g"], 1)

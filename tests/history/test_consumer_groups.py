@@ -144,7 +144,8 @@ def test_an_emptied_group_and_its_deletion(tmp_path: Path) -> None:
     assert [each.kind for each in found] == [Kind.REBALANCED, Kind.EMPTY, Kind.DELETED]
 
 
-def test_a_group_that_changes_its_protocol_is_one_group(tmp_path: Path) -> None:
+def there_and_back() -> tuple[Watched, set[str]]:
+    """Return a classic group that a member of the consumer protocol joined and left, and its classic member ids."""
     world = ConsumerWorld({"t": 4})
     watched = Watched(world)
     one, two = classic_group(world, ({"t": [0, 1]}, {"t": [2, 3]}))
@@ -153,6 +154,11 @@ def test_a_group_that_changes_its_protocol_is_one_group(tmp_path: Path) -> None:
     rejoin(two, {"t": [2, 3]})
     world.beat("A", -1)
     watched.look()
+    return watched, {one.member_id, two.member_id}
+
+
+def test_a_group_that_changes_its_protocol_is_one_group(tmp_path: Path) -> None:
+    watched, member_ids = there_and_back()
     records = load_group(watched.source(tmp_path), "g").records
     assert not any(record.is_tombstone for record in records)
     found = changes(records)
@@ -160,7 +166,7 @@ def test_a_group_that_changes_its_protocol_is_one_group(tmp_path: Path) -> None:
     assert (len(upgrade.came), upgrade.went, upgrade.moved) == (1, (), ())
     assert [each.is_classic for each in upgrade.record.members].count(True) == 2
     assert not records[-1].is_consumer, "the last one is of the classic group that it is again"
-    assert {each.member_id for each in records[-1].members} == {one.member_id, two.member_id}
+    assert {each.member_id for each in records[-1].members} == member_ids
 
 
 def test_a_topic_without_a_name_is_called_by_its_id(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from coordinator.history.change_rows import CHANGE_SCHEMAS
@@ -21,24 +20,13 @@ from coordinator.history.topic_names import topic_names
 from coordinator.storage.log.fs import RealFileSystem
 from tests.compaction.logs import ANYTHING, LogWriter, Segment, seeded
 from tests.history.test_consumer_groups import random_life
-from tests.history.worlds import GROUPS, data_dir, write_segments
+from tests.history.worlds import GROUPS, data_dir, tables, write_segments
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 MOST_OFFSETS = 200
-
-
-def tables(history_dir: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of each table, in one order."""
-    found = {}
-    for name in (*BY_DAY, *UNDIVIDED):
-        rows = [
-            row for path in (history_dir / name).rglob("*.parquet") for row in pq.ParquetFile(path).read().to_pylist()
-        ]
-        found[name] = sorted(rows, key=str)
-    return found
 
 
 def of_tables(source: HistorySource, directory: Path) -> HistorySource:

@@ -21,8 +21,7 @@ from coordinator.history.tables import load_group
 from coordinator.storage.log.fs import RealFileSystem
 from tests.columnar.test_row_columns import rows_of_segment
 from tests.compaction.logs import ANYTHING, LogWriter, Segment, Wait, seeded
-from tests.history.test_spark_stream import tables
-from tests.history.worlds import GROUPS, data_dir
+from tests.history.worlds import GROUPS, data_dir, tables
 
 
 def rows_of_log(segments: list[Segment]) -> pa.Table:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import pyarrow.parquet as pq
 
 from coordinator.history.commits import NEVER, Standing, TopicPartition
+from coordinator.history.layout import BY_DAY, UNDIVIDED
 from coordinator.history.source import HistorySource
 from protocol.offsets_records import OffsetKey, OffsetValue, decode_key, decode_offset_value
 from protocol.record_batch import BatchHeader, ControlType, Record, control_type, iter_batches, read_records
@@ -114,3 +117,14 @@ def until(moment_ms: int) -> Callable[[Effect], bool]:
 
 
 EVERYTHING: Final = before(NEVER)
+
+
+def tables(history_dir: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each table, in one order."""
+    found = {}
+    for name in (*BY_DAY, *UNDIVIDED):
+        rows = [
+            row for path in (history_dir / name).rglob("*.parquet") for row in pq.ParquetFile(path).read().to_pylist()
+        ]
+        found[name] = sorted(rows, key=str)
+    return found

@@ -46,6 +46,14 @@ def small() -> FakeCluster:
     return cluster
 
 
+async def mirror(cluster: FakeCluster, directory: Path) -> None:
+    """Follow the cluster until all of it is in the mirror."""
+    observer = observer_at(cluster, directory)
+    await observer.start()
+    await eventually_async(lambda: observer.progress.caught_up, "it has caught up")
+    await observer.stop()
+
+
 async def test_a_second_start_goes_on_where_the_first_ended(tmp_path: Path) -> None:
     cluster = small()
     first = observer_at(cluster, tmp_path)
@@ -113,10 +121,7 @@ async def test_a_mirror_is_shown_while_the_cluster_cannot_be_reached(tmp_path: P
     with pytest.raises(ObserveError, match="nothing listens"):
         await observer_at(cluster, tmp_path).start()
     cluster.is_gone = False
-    first = observer_at(cluster, tmp_path)
-    await first.start()
-    await eventually_async(lambda: first.progress.caught_up, "it has caught up")
-    await first.stop()
+    await mirror(cluster, tmp_path)
     cluster.is_gone = True
     second = observer_at(cluster, tmp_path)
     await second.start()
@@ -129,10 +134,7 @@ async def test_a_mirror_is_shown_while_the_cluster_cannot_be_reached(tmp_path: P
 
 async def test_a_cluster_that_is_back_before_it_is_asked_again_has_no_problem_left(tmp_path: Path) -> None:
     cluster = small()
-    first = observer_at(cluster, tmp_path)
-    await first.start()
-    await eventually_async(lambda: first.progress.caught_up, "it has caught up")
-    await first.stop()
+    await mirror(cluster, tmp_path)
     cluster.is_gone = True
     second = observer_at(cluster, tmp_path)
     await second.start()

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from coordinator.cli.arguments import add_command_config, seconds
 from coordinator.cli.errors import CliError
@@ -39,6 +39,8 @@ examples:
   coordinator history rebalances my-group --history-dir tables               ask the tables"""
 
 DEFAULT_EVERY_S: Final = 30.0
+
+Connect: TypeAlias = "Callable[[], Client]"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,23 +89,32 @@ def run(arguments: argparse.Namespace) -> int:
 
         if arguments.command_config is not None and not (arguments.bootstrap_server or arguments.lag_from):
             raise CliError("--command-config is for a Kafka; name it with --bootstrap-server or --lag-from")
-        client = _client(arguments)
-        source = _source(arguments, client)
+        if arguments.bootstrap_server and arguments.lag_from:
+            raise CliError(
+                "--lag-from goes with a data directory: the Kafka of --bootstrap-server knows its own log ends"
+            )
+        connect = _connector(arguments)
+        source = _source(arguments, connect)
         with locked(source, RealFileSystem()), _spark(arguments) as spark:
-            _stream(arguments, source, client, spark)
+            _stream(arguments, source, connect, spark)
     return 0
 
 
-def _client(arguments: argparse.Namespace) -> Client | None:
+def _connector(arguments: argparse.Namespace) -> Connect | None:
+    """Return a function that connects to the brokers; None: there are none.
+
+    Each trigger connects anew: a client keeps its connections and its deadline, and brokers restart.
+    """
     addresses = arguments.lag_from or arguments.bootstrap_server
     if addresses is None:
         return None
     from coordinator.cli.client import Client, read_command_config
 
-    return Client(addresses, arguments.timeout, read_command_config(arguments.command_config))
+    config = read_command_config(arguments.command_config)
+    return lambda: Client(addresses, arguments.timeout, config)
 
 
-def _source(arguments: argparse.Namespace, client: Client | None) -> HistorySource:
+def _source(arguments: argparse.Namespace, connect: Connect | None) -> HistorySource:
     """Return the tables, with the data directory or, of a Kafka, the facts that it tells."""
     from coordinator.history.source import NO_DATA_DIR, HistorySource
 
@@ -117,8 +128,9 @@ def _source(arguments: argparse.Namespace, client: Client | None) -> HistorySour
                 "--bootstrap-server"
             )
         return sources[0]
-    assert client is not None
-    cluster_id, partitions = _facts(client)
+    assert connect is not None
+    with connect() as client:
+        cluster_id, partitions = _facts(client)
     return HistorySource(arguments.tables_dir / NO_DATA_DIR, arguments.tables_dir, cluster_id, partitions)
 
 
@@ -138,7 +150,7 @@ def _facts(client: Client) -> tuple[str, int]:
     return answer.cluster_id or "", len(topic.partitions)
 
 
-def _names(client: Client | None, source: HistorySource) -> Callable[[], Mapping[str, str]]:
+def _names(connect: Connect | None, source: HistorySource) -> Callable[[], Mapping[str, str]]:
     """Return a function that gives the names of topics by their ids."""
     from coordinator.columnar.consumer_columns import topic_id_text
     from coordinator.history.topic_names import topic_names
@@ -147,8 +159,9 @@ def _names(client: Client | None, source: HistorySource) -> Callable[[], Mapping
         return topic_names(source.data_dir)
 
     def of_kafka() -> Mapping[str, str]:
-        assert client is not None
-        return {topic_id_text(each.topic_id): each.name or "" for each in client.metadata(None).topics}
+        assert connect is not None
+        with connect() as client:
+            return {topic_id_text(each.topic_id): each.name or "" for each in client.metadata(None).topics}
 
     return of_files if source.data_dir.is_dir() else of_kafka
 
@@ -175,9 +188,9 @@ def _client_settings(path: Path | None) -> dict[str, str]:
     return {f"kafka.{name}": value for name, value in read_settings(path).items()}
 
 
-def _lag(client: Client | None, source: HistorySource, writer: StreamWriter) -> LagTable | None:
+def _lag(connect: Connect | None, source: HistorySource, writer: StreamWriter) -> LagTable | None:
     """Return the table of lag, with the commits that are in the tables already; None: no broker to ask for the ends."""
-    if client is None:
+    if connect is None:
         return None
     from coordinator.cli.log_ends import log_end_offsets
     from coordinator.history.lag_table import LagTable
@@ -185,7 +198,8 @@ def _lag(client: Client | None, source: HistorySource, writer: StreamWriter) -> 
     from coordinator.storage.log.fs import RealFileSystem
 
     def ends(partitions: Collection[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
-        return log_end_offsets(client, partitions)
+        with connect() as client:
+            return log_end_offsets(client, partitions)
 
     lag = LagTable(source.history_dir, ends, RealFileSystem())
     for partition, mark in sorted(writer.marks.partitions.items()):
@@ -194,14 +208,14 @@ def _lag(client: Client | None, source: HistorySource, writer: StreamWriter) -> 
     return lag
 
 
-def _stream(arguments: argparse.Namespace, source: HistorySource, client: Client | None, spark: Any) -> None:
+def _stream(arguments: argparse.Namespace, source: HistorySource, connect: Connect | None, spark: Any) -> None:
     from coordinator.history.layout import COMMITS_DIR
     from coordinator.history.spark_stream import run as run_stream
     from coordinator.history.stream_writer import StreamWriter
 
-    writer = StreamWriter(source, _names(client, source))
-    check_ends(writer.next_offsets, _log_ends(arguments, client))
-    lag = _lag(client, source, writer)
+    writer = StreamWriter(source, _names(connect, source))
+    check_ends(writer.next_offsets, _log_ends(arguments, source, connect))
+    lag = _lag(connect, source, writer)
     progress = _Progress(as_json=arguments.json)
 
     def on_batch(batch: MicroBatch) -> None:
@@ -209,7 +223,7 @@ def _stream(arguments: argparse.Namespace, source: HistorySource, client: Client
         if lag is not None:
             for extracted in batch.done:
                 lag.take([name for name in extracted.names if name.startswith(COMMITS_DIR)])
-            rows = lag.write(wall_ms())
+            rows = lag_rows(lag, wall_ms())
         progress.show(batch, rows)
 
     every = None if arguments.available_now else f"{arguments.every} seconds"
@@ -217,7 +231,7 @@ def _stream(arguments: argparse.Namespace, source: HistorySource, client: Client
     progress.close()
 
 
-def _log_ends(arguments: argparse.Namespace, client: Client | None) -> Mapping[int, int]:
+def _log_ends(arguments: argparse.Namespace, source: HistorySource, connect: Connect | None) -> Mapping[int, int]:
     """Return the ends of the partitions of the offsets log, as far as they are known."""
     from coordinator.core.topics.names import OFFSETS_TOPIC
 
@@ -234,10 +248,19 @@ def _log_ends(arguments: argparse.Namespace, client: Client | None) -> Mapping[i
         }
     from coordinator.cli.log_ends import log_end_offsets
 
-    assert client is not None
-    partitions = range(_facts(client)[1])
-    ends = log_end_offsets(client, [(OFFSETS_TOPIC, number) for number in partitions])
+    assert connect is not None
+    with connect() as client:
+        ends = log_end_offsets(client, [(OFFSETS_TOPIC, number) for number in range(source.offsets_partitions)])
     return {number: end for (_, number), end in ends.items()}
+
+
+def lag_rows(lag: LagTable, at_ms: int) -> int:
+    """Write the rows of a trigger, and return how many. A broker that does not answer is no end of the stream."""
+    try:
+        return lag.write(at_ms)
+    except CliError as error:
+        tell(f"the lag is not known now: {error}; trying again at the next trigger")
+        return 0
 
 
 def check_ends(next_offsets: Mapping[int, int], ends: Mapping[int, int]) -> None:
