@@ -1,29 +1,29 @@
 """The events of groups (docs/group-events.md): a Parquet table, and the events of one group.
 
-Each closed segment of a partition of their topic becomes one file, named after its first offset. The file is written
-whole or not at all, and a closed segment does not change, so an existing file is not written again. There are no marks:
-retention may remove segments before they are extracted, and then their events are missing. Damage is skipped.
+Each segment of a partition of their topic becomes one file, named after its first offset. The file of a segment that
+grows is replaced by one with its new events, too. There are no marks: a file has the events up to its largest offset.
+Retention may remove segments before they are extracted, and then their events are missing. Damage is skipped.
 
 A question reads the log first and the files afterwards, so an extraction or retention in between hides no event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from coordinator.columnar.batches import CorruptBatchError
 from coordinator.columnar.log_reader import LogNotFoundError, Reading, read_range
 from coordinator.core.events.model import AnyEvent, Incident, Rebalance, decode_event, shortened
 from coordinator.core.topics.names import EVENTS_TOPIC, parse_partition_directory, partition_directory
 from coordinator.history.extract import locked
-from coordinator.history.layout import EVENTS_DIR, TEMPORARY, event_files, events_dir, path_undivided
+from coordinator.history.layout import EVENTS_DIR, TEMPORARY, TableFile, event_files, events_dir, path_undivided
 from coordinator.history.parquet import parquet_bytes, write_table
 from coordinator.history.segments import SegmentsError, segment_bases
 from coordinator.history.source import HistorySource
@@ -79,31 +79,62 @@ def columns(stored: StoredEvent) -> dict[str, Any]:
 
 
 def extract_events(source: HistorySource, fs: FileSystem | None = None) -> ExtractedEvents:
-    """Extract every closed segment that has no file yet. Raises ExtractError, and OSError if a file is not written."""
+    """Extract every event that is in no file yet. Raises ExtractError, and OSError if a file is not written."""
     fs = fs or RealFileSystem()
-    result = ExtractedEvents()
-    directories = _directories(source.data_dir)
-    if not directories:
-        return result
+    if not _directories(source.data_dir):
+        return ExtractedEvents()
     with locked(source, fs):
-        for partition, directory in directories.items():
-            _remove_leftovers(events_dir(source.history_dir, partition), fs)
-            there = {file.start for file in event_files(source.history_dir, partition, fs)}
-            for base, following in pairwise(segment_bases(directory)):
-                if base in there:
-                    continue
-                try:
-                    found = list(_read(directory, base, following))
-                except (CorruptBatchError, LogNotFoundError, OSError) as error:
-                    result.problems += (f"{directory.name}, segment {base}: {error}",)
-                    continue
-                data = parquet_bytes(_table(found))
-                path = path_undivided(source.history_dir, EVENTS_DIR, partition, base)
-                write_table(fs, path, data)
-                result.segments += 1
-                result.events += len(found)
-                result.bytes_written += len(data)
+        return add_events(source, fs)
+
+
+def add_events(source: HistorySource, fs: FileSystem) -> ExtractedEvents:
+    """Do the same while the lock of the history is held."""
+    result = ExtractedEvents()
+    for partition, directory in _directories(source.data_dir).items():
+        _remove_leftovers(events_dir(source.history_dir, partition), fs)
+        for missing in _missing(directory, event_files(source.history_dir, partition, fs)):
+            try:
+                found = _table(list(_read(directory, missing.start, missing.end)))
+            except (CorruptBatchError, LogNotFoundError, OSError) as error:
+                result.problems += (f"{directory.name}, segment {missing.base}: {error}",)
+                continue
+            if not found.num_rows:
+                continue
+            path = path_undivided(source.history_dir, EVENTS_DIR, partition, missing.base)
+            known = [pq.ParquetFile(path).read().cast(EVENTS)] if fs.exists(path) else []
+            data = parquet_bytes(_sorted(pa.concat_tables([*known, found])))
+            write_table(fs, path, data)
+            result.segments += 1
+            result.events += found.num_rows
+            result.bytes_written += len(data)
     return result
+
+
+class _Missing(NamedTuple):
+    """A range of offsets without a file, in the segment that begins at `base`; `end` is None in the last segment."""
+
+    base: int
+    start: int
+    end: int | None
+
+
+def _missing(directory: Path, files: Sequence[TableFile]) -> Iterator[_Missing]:
+    """Yield what is in the log and not in these files, in log order. Raises SegmentsError."""
+    there = {file.start: file for file in files}
+    bases = segment_bases(directory)
+    start = 0
+    for base, following in zip(bases, [*bases, None][1:], strict=True):
+        # A segment may begin while one is read to its end, so a file may have events of the next segment.
+        start = max(start, _end(there[base]) if base in there else base)
+        if following is None or start < following:
+            yield _Missing(base, start, following)
+
+
+def _end(file: TableFile) -> int:
+    """Return the offset after the last event of a file."""
+    metadata = pq.read_metadata(file.path)
+    groups = [metadata.row_group(number).column(0).statistics.max for number in range(metadata.num_row_groups)]
+    return max(groups, default=file.start - 1) + 1
 
 
 def load_events(source: HistorySource, group: str) -> list[StoredEvent]:
@@ -119,15 +150,12 @@ def load_events(source: HistorySource, group: str) -> list[StoredEvent]:
     found: dict[tuple[int, int], AnyEvent] = {}
     for number in numbers:
         directory = source.data_dir / partition_directory(EVENTS_TOPIC, number)
-        bases = segment_bases(directory)
-        there = {file.start for file in event_files(source.history_dir, number)}
-        start = next((base for base in bases if base not in there), None)
-        if start is not None:
-            try:
-                for stored in _read(directory, start, None, name.encode()):
+        try:
+            for missing in _missing(directory, event_files(source.history_dir, number)):
+                for stored in _read(directory, missing.start, missing.end, name.encode()):
                     found[number, stored.log_offset] = stored.event
-            except (OSError, LogNotFoundError) as error:
-                raise SegmentsError(f"{directory} cannot be read ({error}); mend its permissions") from None
+        except (OSError, LogNotFoundError) as error:
+            raise SegmentsError(f"{directory} cannot be read ({error}); mend its permissions") from None
         if files := [str(file.path) for file in event_files(source.history_dir, number)]:
             dataset = ds.dataset(files, schema=EVENTS, format=ds.ParquetFileFormat())
             table = dataset.to_table(columns=["log_offset", "json"], filter=ds.field("group") == name)
@@ -137,12 +165,10 @@ def load_events(source: HistorySource, group: str) -> list[StoredEvent]:
 
 
 def live_events(source: HistorySource) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the partitions of the topic, each with the events of its segments that have no file. Damage is skipped."""
-    for partition, directory in _directories(source.data_dir).items() if source.data_dir.is_dir() else ():
-        there = {file.start for file in event_files(source.history_dir, partition)}
-        bases: list[int | None] = [*segment_bases(directory), None]
-        spans = [(base, end) for base, end in pairwise(bases) if base is not None and base not in there]
-        yield partition, _table([stored for base, end in spans for stored in _read(directory, base, end)])
+    """Yield the partitions of the topic, each with its events that are in no file. Damage is skipped."""
+    for partition, directory in _directories(source.data_dir).items():
+        spans = list(_missing(directory, event_files(source.history_dir, partition)))
+        yield partition, _table([stored for each in spans for stored in _read(directory, each.start, each.end)])
 
 
 def _once(stored: list[StoredEvent]) -> list[StoredEvent]:
@@ -178,14 +204,17 @@ def _read(directory: Path, start: int, end: int | None, key: bytes | None = None
 
 def _table(found: list[StoredEvent]) -> pa.Table:
     rows = [columns(each) | {"json": msgspec.json.encode(each.event).decode()} for each in found]
-    table = pa.Table.from_pylist(rows, schema=EVENTS)
+    return _sorted(pa.Table.from_pylist(rows, schema=EVENTS))
+
+
+def _sorted(table: pa.Table) -> pa.Table:
     return table.sort_by([("group", "ascending"), ("log_offset", "ascending")])
 
 
 def _directories(data_dir: Path) -> dict[int, Path]:
-    """Return the directories of the partitions of the topic."""
+    """Return the directories of the partitions of the topic; none if there is no data directory."""
     found: dict[int, Path] = {}
-    for path in sorted(data_dir.iterdir()):
+    for path in sorted(data_dir.iterdir()) if data_dir.is_dir() else ():
         parsed = parse_partition_directory(path.name)
         if parsed is not None and parsed[0] == EVENTS_TOPIC and path.is_dir():
             found[parsed[1]] = path

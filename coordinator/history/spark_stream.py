@@ -8,6 +8,7 @@ tables once, whenever the job is killed. Spark's own checkpoint would repeat the
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 FRESH_MS: Final = 600_000  # a record that was read so soon had no compaction before it
 MOST_OFFSETS: Final = 1_000_000  # of a trigger
+_LONG_S: Final = 3600
 
 _REPORT: Final = pa.schema([("report", pa.string())])
 _REPORT_DDL: Final = "report string"
@@ -157,12 +159,14 @@ def run(
     source: StreamSource,
     writer: StreamWriter,
     *,
-    every: str | None,
+    every_s: float | None,
     on_batch: Callable[[MicroBatch], None] = lambda _: None,
+    beside: Callable[[], None] = lambda: None,
 ) -> None:
-    """Run the stream until it ends or is interrupted. `every`: a span such as `30 seconds`; None: what exists now.
+    """Run the stream until it ends or is interrupted, with a trigger so often; None: what exists now.
 
-    The lock of the history must be held meanwhile. An exception of `on_batch` ends the stream, as any of Spark's.
+    `beside` is called as often, in the thread of the caller, and at the end. The lock of the history must be held
+    meanwhile. An exception of `on_batch` ends the stream, as any of Spark's.
     """
     history_dir = writer.source.history_dir
     partitions = range(writer.source.offsets_partitions)
@@ -182,9 +186,13 @@ def run(
 
     with tempfile.TemporaryDirectory(prefix="coordinator-tables-", ignore_cleanup_errors=True) as checkpoint:
         writing = rows.select(ROWS.names).writeStream.foreachBatch(add).option("checkpointLocation", checkpoint)
-        writing = writing.trigger(availableNow=True) if every is None else writing.trigger(processingTime=every)
-        query = writing.start()
+        if every_s is None:
+            query = writing.trigger(availableNow=True).start()
+        else:
+            query = writing.trigger(processingTime=f"{every_s} seconds").start()
         try:
-            query.awaitTermination()
+            while not query.awaitTermination(_LONG_S if every_s is None else math.ceil(every_s)):
+                beside()
+            beside()
         finally:
             query.stop()

@@ -106,10 +106,11 @@ def bound(text: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """The marks of each source, and the files of each table that count."""
+    """The marks of each source, the files of each table that count, and when those without marks were written."""
 
     marks: tuple[Marks, ...]
     files: Mapping[str, Sequence[str]]
+    written_ns: tuple[int, ...]
 
     @classmethod
     def of(cls, sources: Sequence[HistorySource], names: Collection[str]) -> Stand:
@@ -123,7 +124,8 @@ class Stand:
                 for path in _paths(table, source.history_dir, own, source.offsets_partitions)
             )
             files[table.name] = tuple(dict.fromkeys(found))  # each once: workers may share a history
-        return cls(marks, files)
+        replaced = [path for table in TABLES if not table.has_marks for path in files.get(table.name, ())]
+        return cls(marks, files, tuple(map(_written_ns, replaced)))
 
     def parts(self, sources: Sequence[HistorySource], *, are_whole: bool) -> list[Part]:
         """Return the log beyond the marks, as whole partitions or as segments."""
@@ -153,6 +155,14 @@ def steady(sources: Sequence[HistorySource], names: Collection[str], answer: Cal
         if stand == Stand.of(sources, names):
             return found
     return answer(Stand.of(sources, names))
+
+
+def _written_ns(path: str) -> int:
+    """Return when a file was written; 0: it was removed meanwhile."""
+    try:
+        return Path(path).stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _paths(table: Table, history_dir: Path, marks: Marks, partitions: int) -> Iterator[str]:

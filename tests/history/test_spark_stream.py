@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from coordinator.history.change_rows import CHANGE_SCHEMAS
+from coordinator.history.events import add_events, load_events
 from coordinator.history.extract import extract, locked
 from coordinator.history.layout import BY_DAY, UNDIVIDED
 from coordinator.history.source import HistorySource
@@ -20,6 +22,7 @@ from coordinator.history.topic_names import topic_names
 from coordinator.storage.log.fs import RealFileSystem
 from tests.compaction.logs import ANYTHING, LogWriter, Segment, seeded
 from tests.history.test_consumer_groups import random_life
+from tests.history.test_events import rebalance, write
 from tests.history.worlds import GROUPS, data_dir, tables, write_segments
 
 if TYPE_CHECKING:
@@ -47,7 +50,7 @@ def stream(spark: SparkSession, source: HistorySource, on_batch: Any = lambda _:
 
     with locked(source, RealFileSystem()):
         log = DirectorySource([source.data_dir], MOST_OFFSETS)
-        run(spark, log, StreamWriter(source, names), every=None, on_batch=note)
+        run(spark, log, StreamWriter(source, names), every_s=None, on_batch=note)
     return seen
 
 
@@ -128,3 +131,23 @@ def test_a_run_that_ends_anywhere_leaves_no_row_twice_and_none_out(
     assert tables(streamed.history_dir) == tables(expected.history_dir)
     stream(spark, streamed)
     assert tables(streamed.history_dir) == tables(expected.history_dir), "nothing is added again"
+
+
+def test_events_come_into_the_tables_while_no_record_of_a_group_does(tmp_path: Path, spark: SparkSession) -> None:
+    segments = LogWriter().write(seeded(7, 20, ANYTHING)).segments
+    source = data_dir(tmp_path / "data", segments)
+    streamed = of_tables(source, tmp_path / "tables")
+    alone = replace(streamed, data_dir=tmp_path / "none")
+    told: list[int] = []
+
+    def beside() -> None:
+        add_events(streamed, RealFileSystem())
+        told.append(len(load_events(alone, "g")))
+        if told[-1] == 3:
+            raise KilledError
+        write(source.data_dir, rebalance(len(told), len(told)))
+
+    with locked(streamed, RealFileSystem()), pytest.raises(KilledError):
+        run(spark, DirectorySource([source.data_dir]), StreamWriter(streamed, dict), every_s=0.2, beside=beside)
+    assert told == [0, 1, 2, 3]
+    assert not spark.streams.active

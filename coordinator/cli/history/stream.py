@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -226,9 +226,26 @@ def _stream(arguments: argparse.Namespace, source: HistorySource, connect: Conne
             rows = lag_rows(lag, wall_ms())
         progress.show(batch, rows)
 
-    every = None if arguments.available_now else f"{arguments.every} seconds"
-    run_stream(spark, _stream_source(arguments, source), writer, every=every, on_batch=on_batch)
+    sources = sources_of(arguments) if arguments.bootstrap_server is None else ()
+    run_stream(
+        spark,
+        _stream_source(arguments, source),
+        writer,
+        every_s=None if arguments.available_now else arguments.every,
+        on_batch=on_batch,
+        beside=lambda: _add_events(sources),
+    )
     progress.close()
+
+
+def _add_events(sources: Iterable[HistorySource]) -> None:
+    """Add the events of groups that the topic in the data directories has, and the tables do not."""
+    from coordinator.history.events import add_events
+    from coordinator.storage.log.fs import RealFileSystem
+
+    for source in sources:
+        for problem in add_events(source, RealFileSystem()).problems:
+            tell(f"some events are not in the tables: {problem}; trying again at the next trigger")
 
 
 def _log_ends(arguments: argparse.Namespace, source: HistorySource, connect: Connect | None) -> Mapping[int, int]:
