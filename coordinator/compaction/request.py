@@ -96,6 +96,7 @@ class DaemonFacts(Struct, frozen=True, forbid_unknown_fields=True):
     min_cleanable_ratio: float  # when compaction is due; of `log.cleaner.`, as the next two
     min_compaction_lag_ms: int
     max_compaction_lag_ms: int
+    history_retention_ms: int = -1
 
 
 _UNREADABLE: Final[dict[type, str]] = {

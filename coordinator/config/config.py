@@ -859,6 +859,14 @@ class Config(SecurityConfig):
         ours=True,
         shape="directory",
     )
+    history_retention_ms: int = _key(
+        -1,
+        "How long the history is kept; -1: for ever. States within that time stay exact. `compact` and `history "
+        "extract` remove what is older.",
+        ours=True,
+        long=True,
+        minimum=-1,
+    )
 
     # --- not a key: the source of a value ---
     is_http_given: bool = field(default=False, compare=False, repr=False)

@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -55,8 +55,12 @@ class JoinedSegment:
         self._tables: dict[str, pa.Table] = {}
 
     @property
+    def is_thinner(self) -> bool:
+        return self.rows_after != self.rows_before
+
+    @property
     def is_unchanged(self) -> bool:
-        return len(self.run) == 1 and self.rows_after == self.rows_before
+        return len(self.run) == 1 and not self.is_thinner
 
     @property
     def line(self) -> ExtractedSegment:
@@ -131,6 +135,21 @@ def _once(table: pa.Table, names: Sequence[str]) -> pa.Table:
     return table.filter(pa.array(np.concatenate(([True], ~again)))) if again.any() else table
 
 
+class Replacement(Protocol):
+    """A segment that takes the place of `run`, which lies one behind the other. `is_thinner`: rows are left out."""
+
+    run: list[ExtractedSegment]
+
+    @property
+    def line(self) -> ExtractedSegment: ...
+    @property
+    def newest_ms(self) -> int: ...
+    @property
+    def is_thinner(self) -> bool: ...
+    def write(self, fs: FileSystem) -> None: ...
+    def remove_others(self, fs: FileSystem) -> None: ...
+
+
 class PartitionFiles:
     """The files of a partition while some of them are replaced. `lines` is its whole list below the mark."""
 
@@ -143,14 +162,12 @@ class PartitionFiles:
         self._partition = partition
         self._fs = fs
 
-    def replace(self, made: JoinedSegment) -> None:
-        """Put the joined segment in the place of those that it was made of."""
-        if made.is_unchanged:
-            return
+    def replace(self, made: Replacement) -> None:
+        """Put a segment in the place of those that it was made of."""
         joined = [made.line if line == made.run[0] else line for line in self.lines if line not in made.run[1:]]
         mark = self.marks.of(self._partition)
         moved = replace(mark, segments=len(joined))
-        if made.rows_after != made.rows_before:
+        if made.is_thinner:
             moved = replace(
                 moved,
                 compacted_to=max(mark.compacted_to, made.run[-1].end),
@@ -181,7 +198,8 @@ def join_small(history_dir: Path, marks: Marks, partition: int, fs: FileSystem) 
         day = next((day for line in run for day in _days(line)), "")
         made = JoinedSegment(history_dir, partition, day, is_alone=False)
         made.read(run, lambda table: np.ones(table.num_rows, np.bool_), fs)
-        files.replace(made)
+        if not made.is_unchanged:
+            files.replace(made)
     return files.marks
 
 

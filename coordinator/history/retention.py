@@ -1,41 +1,44 @@
-"""Removes the old part of a history: whole extracted segments, by age in days and by total size.
+"""Removes the old part of a history: whole extracted segments, by age and by total size.
 
-A segment goes with all its files when its newest record is older than the limit. The marks then say that the log was
-compacted up to its end, so questions about that time name the gap, and nothing counts as a missing file. Each step may
-be interrupted: the marks are written first, then the list of files, then the files go; the next run completes it.
+A segment is too old when its newest record is. Of those, the last record of each key stays (`oldest.py`). The marks
+then say that the log was compacted up to their end, so questions about that time name the gap, and nothing counts as a
+missing file. Each step may be interrupted: the marks are written first, then the files and their list, then the other
+files go; the next run completes it. The newest segment stays, because an extraction may go back to it.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from coordinator.history import file_list
 from coordinator.history.extract import locked
 from coordinator.history.file_list import ExtractedSegment
-from coordinator.history.layout import all_files, event_files
+from coordinator.history.joining import PartitionFiles
+from coordinator.history.layout import LAG_DIR, all_files, event_files
+from coordinator.history.oldest import OldestSegment
 from coordinator.history.source import HistorySource
-from coordinator.storage.history_marks import Mark, read_marks, write_marks
-from coordinator.storage.log.fs import FileSystem, write_atomically
+from coordinator.storage.history_marks import Mark, read_marks
+from coordinator.storage.log.fs import FileSystem
 
 DAY_MS: Final = 86_400_000
+NO_LIMIT: Final = 1 << 62  # bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a history."""
+    """The limits of a history. `retention_ms` is Kafka's: -1 keeps everything."""
 
-    days: int
-    max_bytes: int
+    retention_ms: int
+    max_bytes: int = NO_LIMIT
     thins: bool = True  # older days are made small (`thinning.py`)
 
     def oldest_ms(self, now_ms: int) -> int:
-        """Return the time before which nothing is kept: the beginning of a UTC day."""
-        return now_ms // DAY_MS * DAY_MS - self.days * DAY_MS
+        """Return the time before which little is kept: the beginning of a UTC day, so that one run a day has work."""
+        return -1 if self.retention_ms < 0 else (now_ms - self.retention_ms) // DAY_MS * DAY_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,36 +50,47 @@ class RemovedHistory:
     left_bytes: int = 0
 
 
-def forget_old_events(source: HistorySource, days: int, now_ms: int) -> None:
-    """Remove the files of events that were extracted longer ago. Questions do not count them as missing."""
-    for partition in range(source.offsets_partitions):
-        for file in event_files(source.history_dir, partition):
-            if file.path.stat().st_mtime * 1000 < now_ms - days * DAY_MS:
-                file.path.unlink(missing_ok=True)
-
-
 def forget_old(source: HistorySource, limits: Limits, now_ms: int, fs: FileSystem) -> RemovedHistory:
     """Remove what the limits do not allow. Errors as `coordinator.history.extract.extract`."""
     with locked(source, fs):
-        marks = read_marks(source.history_dir, fs)
-        if marks is None:
-            return RemovedHistory()
-        lists = {each: file_list.read(source.history_dir, each, fs) for each in marks.partitions}
-        sizes = _sizes(source.history_dir, lists)
-        kept = _kept(lists, sizes, limits, now_ms)
-        for partition, lines in kept.items():
-            gone = lists[partition][: len(lists[partition]) - len(lines)]
-            if gone:
-                marks = marks.with_mark(partition, _moved(marks.of(partition), gone, len(lines)))
-        write_marks(source.history_dir, marks, fs)
-        removed_bytes = 0
-        for partition, lines in kept.items():
-            if len(lines) != len(lists[partition]):
-                text = "".join(json.dumps(asdict(line)) + "\n" for line in lines)
-                write_atomically(fs, file_list.list_path(source.history_dir, partition), text.encode())
-            removed_bytes += _sweep(source.history_dir, partition, marks.of(partition), lines, fs)
-        left = sum(sizes.get(line, 0) for lines in kept.values() for line in lines)
-        return RemovedHistory(sum(map(len, lists.values())) - sum(map(len, kept.values())), removed_bytes, left)
+        return forget_in(source, limits, now_ms, fs)
+
+
+def forget_in(source: HistorySource, limits: Limits, now_ms: int, fs: FileSystem) -> RemovedHistory:
+    """Do the same while the lock of the history is held."""
+    _forget_events_and_lag(source, limits.oldest_ms(now_ms), fs)
+    history_dir = source.history_dir
+    marks = read_marks(history_dir, fs)
+    if marks is None:
+        return RemovedHistory()
+    segments, before = 0, None
+    while True:
+        lists = {
+            partition: [line for line in file_list.read(history_dir, partition, fs) if line.start < mark.next_offset]
+            for partition, mark in marks.partitions.items()
+        }
+        sizes = _sizes(history_dir, lists)
+        left = sum(sizes.values())
+        before = left if before is None else before
+        due = {partition: count for partition, count in _too_old(lists, sizes, limits, now_ms).items() if count > 1}
+        for partition, lines in lists.items():
+            files = PartitionFiles(history_dir, partition, marks, lines, fs)
+            is_whole = len(lines) >= marks.of(partition).segments  # else the list is damaged; see `file_list.missing`
+            if partition in due and is_whole:
+                segments += due[partition] - 1
+                files.replace(OldestSegment(history_dir, partition, lines[: due[partition]], fs))
+                marks = files.marks
+            _sweep(history_dir, partition, marks.of(partition), files.lines, fs)
+        if not due:
+            return RemovedHistory(segments, before - left, left)
+
+
+def _forget_events_and_lag(source: HistorySource, oldest_ms: int, fs: FileSystem) -> None:
+    """Remove the files that were written longer ago. Questions do not count them as missing."""
+    events = (file.path for each in range(source.offsets_partitions) for file in event_files(source.history_dir, each))
+    for path in (*events, *(source.history_dir / LAG_DIR).rglob("at-*.parquet")):
+        if path.stat().st_mtime * 1000 < oldest_ms:
+            fs.unlink(path)
 
 
 def _sizes(history_dir: Path, lists: Mapping[int, Sequence[ExtractedSegment]]) -> dict[ExtractedSegment, int]:
@@ -91,49 +105,41 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _kept(
+def _too_old(
     lists: Mapping[int, Sequence[ExtractedSegment]], sizes: Mapping[ExtractedSegment, int], limits: Limits, now_ms: int
-) -> dict[int, list[ExtractedSegment]]:
-    """Return the segments of each partition that are kept: the end of each list, in log order."""
+) -> dict[int, int]:
+    """Return how many of the first segments of each partition are too old, or too many for the size."""
     oldest_ms = limits.oldest_ms(now_ms)
-    first = {
-        partition: next((number for number, line in enumerate(lines) if line.newest_ms >= oldest_ms), len(lines))
-        for partition, lines in lists.items()
-    }
-    total = sum(sizes[line] for partition, lines in lists.items() for line in lines[first[partition] :])
+    found: dict[int, int] = {}
+    for partition, lines in lists.items():
+        young = (number for number, line in enumerate(lines) if line.newest_ms >= oldest_ms)
+        found[partition] = min(next(young, len(lines)), max(len(lines) - 1, 0))
+    total = sum(sizes[line] for partition, lines in lists.items() for line in lines[found[partition] :])
     by_age = sorted(
         (line.newest_ms, partition, number)
         for partition, lines in lists.items()
-        for number, line in enumerate(lines)
-        if number >= first[partition]
+        for number, line in enumerate(lines[:-1])
+        if number >= found[partition]
     )
     for _, partition, number in by_age:
         if total <= limits.max_bytes:
             break
-        # The older segments of the partition go, too: what is left must have no holes.
-        total -= sum(sizes[line] for line in lists[partition][first[partition] : number + 1])
-        first[partition] = max(first[partition], number + 1)
-    return {partition: list(lines[first[partition] :]) for partition, lines in lists.items()}
+        # The older segments of the partition go, too: what is left must have no holes. The first one hardly shrinks.
+        total -= sum(sizes[line] for line in lists[partition][max(found[partition], 1) : number + 1])
+        found[partition] = max(found[partition], number + 1)
+    return found
 
 
-def _moved(mark: Mark, gone: Sequence[ExtractedSegment], left: int) -> Mark:
-    return replace(
-        mark,
-        compacted_to=max(mark.compacted_to, gone[-1].end),
-        whole_since_ms=max(mark.whole_since_ms, *(line.newest_ms for line in gone)),
-        segments=left,
-    )
+def _sweep(history_dir: Path, partition: int, mark: Mark, lines: Sequence[ExtractedSegment], fs: FileSystem) -> None:
+    """Remove the files between the first segment and the mark that are not listed.
 
-
-def _sweep(history_dir: Path, partition: int, mark: Mark, lines: Sequence[ExtractedSegment], fs: FileSystem) -> int:
-    """Remove the files below the mark that are not listed; return their bytes."""
+    Before the first segment are files of a version without lists.
+    """
     listed = {name for line in lines for name in line.files}
-    removed = 0
+    start = lines[0].start if lines else mark.next_offset
     for file in all_files(history_dir, partition, fs):
-        if file.start < mark.next_offset and str(file.path.relative_to(history_dir)) not in listed:
-            removed += _size(file.path)
+        if start <= file.start < mark.next_offset and str(file.path.relative_to(history_dir)) not in listed:
             fs.unlink(file.path)
             with suppress(OSError):  # it has other files
                 fs.rmdir(file.path.parent)
                 fs.rmdir(file.path.parent.parent)
-    return removed

@@ -22,10 +22,11 @@ from coordinator.columnar.row_columns import ROWS, records_of_rows
 from coordinator.history.change_writer import ChangeWriter
 from coordinator.history.extract import Extracted, ExtractTask, begin, entered, forget_leftovers, write_files
 from coordinator.history.joining import AT_ONCE, join_small
+from coordinator.history.retention import Limits, forget_in
 from coordinator.history.rows import rows_of
 from coordinator.history.source import HistorySource
 from coordinator.history.topic_names import keep_names, kept_names
-from coordinator.storage.history_marks import Marks, write_marks
+from coordinator.storage.history_marks import Marks, read_marks, write_marks
 from coordinator.storage.log.fs import FileSystem, RealFileSystem
 
 MOST_ROWS: Final = 500_000  # of a file: some hundred megabytes of memory while it is written
@@ -119,6 +120,11 @@ class StreamWriter:
             self.marks = join_small(self.source.history_dir, self.marks, partition, self.fs)
             self._added[partition] = 0
         return done
+
+    def forget_old(self, limits: Limits, now_ms: int) -> None:
+        """Remove what the limits do not allow. OSError if the disk refuses."""
+        forget_in(self.source, limits, now_ms, self.fs)
+        self.marks = read_marks(self.source.history_dir, self.fs) or self.marks
 
     def _kept_names(self) -> Mapping[str, str]:
         """Add the names of topics to those in the history, which may be read where the log is not."""

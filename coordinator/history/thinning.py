@@ -111,7 +111,8 @@ def _thin_day(source: HistorySource, name: str, span_ms: int, outcome: Thinned, 
                 outcome.files += made.read_files
                 outcome.commits_before += made.rows_before
                 outcome.commits_after += made.rows_after
-                files.replace(made)
+                if not made.is_unchanged:
+                    files.replace(made)
         marks = files.marks
 
 

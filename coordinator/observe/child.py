@@ -22,7 +22,7 @@ from coordinator.compaction.swap_protocol import AlreadySettledError, read_resul
 from coordinator.compaction.validate import LateError, RefusedError
 from coordinator.history.events import extract_events
 from coordinator.history.extract import ExtractError, extract
-from coordinator.history.retention import Limits, forget_old, forget_old_events
+from coordinator.history.retention import Limits, forget_old
 from coordinator.history.segments import SegmentsError
 from coordinator.history.source import HistorySource
 from coordinator.history.thinning import Thinned, thin
@@ -50,9 +50,8 @@ def extract_and_forget(order: Order) -> Answer:
         source = HistorySource.of(Path(order["data_dir"]))
         done = extract(source, skip_corrupt=True)
         extract_events(source)
-        forget_old_events(source, order["days"], wall_ms())
+        limits = Limits(order["retention_ms"], order["max_bytes"])
         thinned = thin(source, wall_ms(), RealFileSystem()) if order["thins"] else Thinned()
-        limits = Limits(order["days"], order["max_bytes"])
         removed = forget_old(source, limits, wall_ms(), RealFileSystem())
     except (ExtractError, SegmentsError, MarksError, CorruptBatchError) as error:
         return {"error": str(error)}

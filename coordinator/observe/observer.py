@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from coordinator.compaction.swap_protocol import recover
 from coordinator.core.topics.names import OFFSETS_TOPIC
-from coordinator.history.retention import Limits
+from coordinator.history.retention import DAY_MS, Limits
 from coordinator.observe.client_settings import ClientSettings
 from coordinator.observe.cluster import ObservedCluster, TopicLayout, parse_bootstrap
 from coordinator.observe.decode import ObservedState
@@ -209,7 +209,8 @@ class Observer:
         self.replayed.set()
         work: list[Coroutine[Any, Any, None]] = [pipeline.sync_forever()]
         if self.settings.housekeeping_s:
-            limits = Limits(self.settings.retention_days, self.settings.history_max_bytes, self.settings.history_thins)
+            settings = self.settings
+            limits = Limits(settings.retention_days * DAY_MS, settings.history_max_bytes, settings.history_thins)
             self._housekeeper = Housekeeper(pipeline, self.progress, self._fs, limits, epoch=self._epoch)
             work.append(self._housekeeper.run(self.settings.housekeeping_s))
         self._tasks = [asyncio.create_task(each) for each in work]

@@ -11,10 +11,11 @@ import pytest
 from coordinator.columnar.kernel import read_batches
 from coordinator.columnar.row_columns import ROWS
 from coordinator.history import file_list
-from coordinator.history.commits import NEVER
+from coordinator.history.commits import NEVER, Cut, standing
 from coordinator.history.extract import extract, locked
 from coordinator.history.joining import AT_ONCE
 from coordinator.history.layout import BY_DAY, UNDIVIDED, all_files
+from coordinator.history.retention import Limits
 from coordinator.history.source import HistorySource
 from coordinator.history.stream_writer import StreamWriter, write_rows
 from coordinator.history.tables import load_group
@@ -56,6 +57,25 @@ def write(source: HistorySource, parts: list[pa.Table], old_before_ms: int = NEV
             batches = part.combine_chunks().to_batches(max_chunksize=7)
             reports = list(write_rows(source.history_dir, batches, writer.next_offsets, old_before_ms, {}))
             writer.enter(reports, old_before_ms)
+
+
+def test_a_stream_goes_on_behind_what_retention_removed(tmp_path: Path) -> None:
+    segments = closed(2, 120)
+    source = data_dir(tmp_path / "data", segments)
+    streamed = HistorySource.of(source.data_dir, tmp_path / "streamed")
+    parts = pieces(rows_of_log(segments[:-1]), random.Random(2), 9)
+    with locked(streamed, RealFileSystem()):
+        writer = StreamWriter(streamed, dict)
+        for number, part in enumerate(parts):
+            batches = part.combine_chunks().to_batches()
+            writer.enter(write_rows(streamed.history_dir, batches, writer.next_offsets, NEVER, {}), NEVER)
+            if number % 20 == 0:
+                writer.forget_old(Limits(0), 1 << 42)
+    alone = HistorySource.of(tmp_path / "none", streamed.history_dir)
+    for group in GROUPS:
+        now, there = load_group(alone, group), load_group(source, group)
+        assert len(now.commits) < len(there.commits)
+        assert standing(now.commits, Cut()) == standing(there.commits, Cut())
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -204,7 +204,7 @@ class Rounds:
     def _with_daemon(self, facts: DaemonFacts, asked: Asked) -> list[Result]:
         seconds: dict[str, float] = {}
         if facts.history_enable and asked.topic == OFFSETS_TOPIC:
-            self._extract(Path(facts.history_dir) if facts.history_dir else None, seconds)
+            self._extract(Path(facts.history_dir) if facts.history_dir else None, facts.history_retention_ms, seconds)
         with sentences(), _timed(seconds, "plan"):
             self._screen.stage("plan", 0)
             request = Request.new(
@@ -273,7 +273,7 @@ class Rounds:
                     offline.logs[partition].roll()
         not_beyond = {}
         if config.history_enable and asked.topic == OFFSETS_TOPIC:
-            self._extract(Path(config.history_path), seconds)
+            self._extract(Path(config.history_path), config.history_retention_ms, seconds)
             not_beyond = {partition: mark_of(Path(config.history_path), partition) for partition in offline.logs}
         self._screen.stage("plan", 0)
         with _timed(seconds, "plan"):
@@ -406,14 +406,14 @@ class Rounds:
     def _spark_log(self) -> Path:
         return compaction_dir(self._asked.data_dir) / SPARK_LOG
 
-    def _extract(self, history_dir: Path | None, seconds: dict[str, float]) -> None:
+    def _extract(self, history_dir: Path | None, retention_ms: int, seconds: dict[str, float]) -> None:
         from coordinator.cli.history.arguments import reading_files
         from coordinator.cli.history.extract import extracted
         from coordinator.history.source import HistorySource
 
         self._screen.stage("history", 0)
         with reading_files(), _timed(seconds, "history"):
-            extracted(HistorySource.of(self._asked.data_dir, history_dir), None)
+            extracted(HistorySource.of(self._asked.data_dir, history_dir), None, retention_ms=retention_ms)
 
     @contextmanager
     def _only_one(self) -> Iterator[None]:

@@ -75,6 +75,13 @@ def positive(text: str) -> int:
     return number
 
 
+def retention_ms(text: str) -> int:
+    number = int(text)
+    if number < -1:
+        raise ValueError(text)
+    return number
+
+
 def moment(flag: str, text: str | None, now: int) -> int | None:
     """Parse a time of the command line; None if it was not given."""
     if text is None:
@@ -91,6 +98,16 @@ def duration(flag: str, text: str) -> int:
         return parse_span(text)
     except ValueError as error:
         raise CliError(f"{flag}: {error}") from None
+
+
+def add_retention(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add --retention-ms, Kafka's word for how long something is kept; None if it is not given."""
+    parser.add_argument(
+        "--retention-ms",
+        type=retention_ms,
+        metavar="MS",
+        help=f"remove what is older, but the last commit of each partition; -1: keep everything; default: {default}",
+    )
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from coordinator.cli.errors import CliError
 from coordinator.cli.history import sql
 from coordinator.cli.history.arguments import (
     add_place,
+    add_retention,
     add_selection,
     add_times,
     asking_duckdb,
@@ -66,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     extracting = actions.add_parser("extract", help="save closed segments of the log as Parquet", allow_abbrev=False)
     add_place(extracting)
     _add_spark(extracting, "extract with Spark, one task for each segment; local[*], spark://…")
+    add_retention(extracting, "that of the daemon")
     extracting.add_argument("--json", action="store_true", help="print JSON, for programs")
 
     commits = _question(actions, "commits", "list commits")

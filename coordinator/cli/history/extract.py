@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from coordinator.cli.errors import CliError
 from coordinator.cli.history.arguments import sources_of
 from coordinator.cli.screen import tell
+from coordinator.compaction.request import RequestError, daemon_facts
+from coordinator.processes.wall_clock import wall_ms
 
 if TYPE_CHECKING:
     from coordinator.history.events import ExtractedEvents
@@ -35,6 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
                 source,
                 arguments.master,
                 skip_corrupt=arguments.skip_corrupt,
+                retention_ms=retention_ms_of(source, arguments.retention_ms),
                 on_segment=on_segment,
                 on_events=events.append,
             )
@@ -53,6 +56,17 @@ def run(arguments: argparse.Namespace) -> int:
                 f"left out: partition {each.task.partition}, segment {each.task.base_offset}, byte {position}: {reason}"
             )
     return int(_tell_missing(sources))
+
+
+def retention_ms_of(source: HistorySource, given: int | None) -> int:
+    """Return the retention that is asked for, else that of the daemon of the data directory; -1: everything is kept."""
+    if given is not None:
+        return given
+    try:
+        facts = daemon_facts(source.data_dir)
+    except RequestError:
+        return -1
+    return -1 if facts is None else facts.history_retention_ms
 
 
 def _tell_missing(sources: list[HistorySource]) -> bool:
@@ -76,10 +90,11 @@ def extracted(
     master: str | None,
     *,
     skip_corrupt: bool = False,
+    retention_ms: int = -1,
     on_segment: Callable[[Extracted], None] = lambda _: None,
     on_events: Callable[[ExtractedEvents], None] = lambda _: None,
 ) -> list[Extracted]:
-    """Extract everything that is due; `coordinator compact` does this first if history is on.
+    """Extract everything that is due, and remove what is too old; `coordinator compact` does this if history is on.
 
     Raises CliError if Spark cannot be started or the disk refuses, and else as `coordinator.history.extract.extract`.
     """
@@ -95,8 +110,11 @@ def extracted(
 
             done = extract(source, skip_corrupt=skip_corrupt, on_segment=on_segment)
         from coordinator.history.events import extract_events
+        from coordinator.history.retention import Limits, forget_old
+        from coordinator.storage.log.fs import RealFileSystem
 
         on_events(extract_events(source))  # so few that this process does it in either case
+        forget_old(source, Limits(retention_ms), wall_ms(), RealFileSystem())
         return done
     except OSError as error:
         raise CliError(

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from coordinator.cli.arguments import add_command_config, seconds
 from coordinator.cli.errors import CliError
-from coordinator.cli.history.arguments import DEFAULT_DATA_DIR, positive, reading_files, sources_of
+from coordinator.cli.history.arguments import (
+    DEFAULT_DATA_DIR,
+    add_retention,
+    positive,
+    reading_files,
+    sources_of,
+)
 from coordinator.cli.screen import tell
 from coordinator.processes.wall_clock import wall_ms
 
@@ -39,6 +45,7 @@ examples:
   coordinator history rebalances my-group --history-dir tables               ask the tables"""
 
 DEFAULT_EVERY_S: Final = 30.0
+TRIGGERS_BETWEEN_REMOVALS: Final = 100  # what is too old changes once a day
 
 Connect: TypeAlias = "Callable[[], Client]"
 
@@ -67,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="add to the tables so often; default: 30",
     )
     when.add_argument("--available-now", action="store_true", help="add what exists now, and end")
+    add_retention(parser, "-1")
     add("--lag-from", metavar="HOST:PORT,...", help="ask these brokers for the log ends; default: --bootstrap-server")
     add("--max-offsets-per-trigger", type=positive, default=1_000_000, metavar="N", help="default: 1000000")
     add(
@@ -210,6 +218,7 @@ def _lag(connect: Connect | None, source: HistorySource, writer: StreamWriter) -
 
 def _stream(arguments: argparse.Namespace, source: HistorySource, connect: Connect | None, spark: Any) -> None:
     from coordinator.history.layout import COMMITS_DIR
+    from coordinator.history.retention import Limits
     from coordinator.history.spark_stream import run as run_stream
     from coordinator.history.stream_writer import StreamWriter
 
@@ -217,9 +226,12 @@ def _stream(arguments: argparse.Namespace, source: HistorySource, connect: Conne
     check_ends(writer.next_offsets, _log_ends(arguments, source, connect))
     lag = _lag(connect, source, writer)
     progress = _Progress(as_json=arguments.json)
+    limits = Limits(-1 if arguments.retention_ms is None else arguments.retention_ms)
 
     def on_batch(batch: MicroBatch) -> None:
         rows = 0
+        if batch.number % TRIGGERS_BETWEEN_REMOVALS == 0:
+            writer.forget_old(limits, wall_ms())
         if lag is not None:
             for extracted in batch.done:
                 lag.take([name for name in extracted.names if name.startswith(COMMITS_DIR)])

@@ -168,6 +168,7 @@ class Compactor:
             min_cleanable_ratio=config.log_cleaner_min_cleanable_ratio,
             min_compaction_lag_ms=config.log_cleaner_min_compaction_lag_ms,
             max_compaction_lag_ms=config.log_cleaner_max_compaction_lag_ms,
+            history_retention_ms=config.history_retention_ms,
         )
 
         def announced() -> bool:

@@ -201,6 +201,17 @@ def test_history_directory_of_the_daemon_is_used(
     assert (tmp_path / "third" / "marks.json").exists()
 
 
+def test_retention_is_that_of_the_daemon_or_the_one_that_is_asked_for(
+    told: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Story("orders-service").commit(t=1).roll().commit(t=2).roll().commit(t=3).roll().source(told)
+    announce(told, DaemonFacts("epoch", 1, True, "", 1000, 0.5, 0, 1000, history_retention_ms=0))
+    ask(capsys, told, "extract", "--retention-ms", "-1")
+    assert not (told / "history" / "commits" / "date=0001-01-01").exists()
+    ask(capsys, told, "extract")
+    assert (told / "history" / "commits" / "date=0001-01-01").exists()
+
+
 def test_log_of_the_worker_that_has_the_group_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert WORKERS_DIR == layout.WORKERS_DIR
     groups = {partition_for(group, 2): group for group in ("a", "b")}
