@@ -6,7 +6,7 @@ These commands read the files of a daemon, running or not, or of a Kafka. Errors
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -39,10 +39,10 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--history-dir",
-        type=Path,
+        type=directory_or_url,
         metavar="DIR",
-        help="the directory of its history, or of the tables of any Kafka (`coordinator tables`); default: that of its "
-        "daemon, else `history` in the data directory",
+        help="the directory of its history, or of the tables of any Kafka (`coordinator tables`), or its URL in a "
+        "bucket; default: that of its daemon, else `history` in the data directory",
     )
     add(
         "--offsets-partitions",
@@ -100,6 +100,38 @@ def duration(flag: str, text: str) -> int:
         raise CliError(f"{flag}: {error}") from None
 
 
+def directory_or_url(text: str) -> Path | str:
+    """Parse a directory, or its URL in a bucket, such as `s3://bucket/tables`."""
+    return text if "://" in text else Path(text)
+
+
+def pull_history(arguments: argparse.Namespace) -> None:
+    """Put a copy of a history that is in a bucket in its place. Call within `reading_files`."""
+    if isinstance(arguments.history_dir, str):
+        from coordinator.history.bucket import Bucket, shown
+
+        bucket = Bucket.of(arguments.history_dir)
+        bucket.pull()
+        if not bucket.has_files:
+            raise CliError(f"there is no history in {shown(bucket.url)}; check the address, or write one there first")
+        arguments.history_dir = bucket.copy
+
+
+@contextmanager
+def writing_to(place: Path | str | None) -> Iterator[tuple[Path | None, Callable[[], object]]]:
+    """Give the directory to write a history to, and a function that brings what was written to its bucket, if any.
+
+    Call within `reading_files`.
+    """
+    if not isinstance(place, str):
+        yield place, lambda: None
+        return
+    from coordinator.history.bucket import writing
+
+    with writing(place) as bucket:
+        yield bucket.copy, bucket.push
+
+
 def add_retention(parser: argparse.ArgumentParser, default: str) -> None:
     """Add --retention-ms, Kafka's word for how long something is kept; None if it is not given."""
     parser.add_argument(
@@ -115,6 +147,7 @@ def reading_files() -> Iterator[None]:
     """Turn errors of logs and histories into CliErrors of one sentence."""
     need_extra()
     from coordinator.columnar.batches import CorruptBatchError
+    from coordinator.history.bucket import BucketError
     from coordinator.history.extract import ExtractError
     from coordinator.history.questions import QuestionError
     from coordinator.history.segments import SegmentsError
@@ -122,7 +155,15 @@ def reading_files() -> Iterator[None]:
 
     try:
         yield
-    except (ExtractError, HistoryError, MarksError, QuestionError, SegmentsError, CorruptBatchError) as error:
+    except (
+        BucketError,
+        ExtractError,
+        HistoryError,
+        MarksError,
+        QuestionError,
+        SegmentsError,
+        CorruptBatchError,
+    ) as error:
         raise CliError(str(error)) from None
 
 
@@ -142,6 +183,7 @@ def sources_of(arguments: argparse.Namespace) -> list[HistorySource]:
     """Return the data directory with its history, or those of the daemon's workers. Call within `reading_files`."""
     from coordinator.history.source import HistorySource
 
+    pull_history(arguments)
     data_dir: Path = arguments.data_dir or Path(DEFAULT_DATA_DIR)
     if arguments.data_dir is None and arguments.history_dir is not None:
         alone = HistorySource.alone(arguments.history_dir, arguments.offsets_partitions)

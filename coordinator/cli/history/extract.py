@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from coordinator.cli.errors import CliError
-from coordinator.cli.history.arguments import sources_of
+from coordinator.cli.history.arguments import sources_of, writing_to
 from coordinator.cli.screen import tell
 from coordinator.compaction.request import RequestError, daemon_facts
 from coordinator.processes.wall_clock import wall_ms
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Extract and print the result. Call within `reading_files`."""
+    with writing_to(arguments.history_dir) as (arguments.history_dir, push):
+        code = _run(arguments)
+        push()
+    return code
+
+
+def _run(arguments: argparse.Namespace) -> int:
     sources = sources_of(arguments)
     if not sources[0].data_dir.is_dir():
         raise CliError(f"there is no data directory {sources[0].data_dir}; name it with --data-dir")

@@ -19,9 +19,11 @@ from coordinator.cli.errors import CliError
 from coordinator.cli.history.arguments import (
     DEFAULT_DATA_DIR,
     add_retention,
+    directory_or_url,
     positive,
     reading_files,
     sources_of,
+    writing_to,
 )
 from coordinator.cli.screen import tell
 from coordinator.processes.wall_clock import wall_ms
@@ -52,7 +54,13 @@ Connect: TypeAlias = "Callable[[], Client]"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--tables-dir", type=Path, required=True, metavar="DIR", help="the directory of the tables")
+    add(
+        "--tables-dir",
+        type=directory_or_url,
+        required=True,
+        metavar="DIR",
+        help="the directory of the tables, or its URL in a bucket: s3://bucket/tables",
+    )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--data-dir",
@@ -102,9 +110,10 @@ def run(arguments: argparse.Namespace) -> int:
                 "--lag-from goes with a data directory: the Kafka of --bootstrap-server knows its own log ends"
             )
         connect = _connector(arguments)
-        source = _source(arguments, connect)
-        with locked(source, RealFileSystem()), _spark(arguments) as spark:
-            _stream(arguments, source, connect, spark)
+        with writing_to(arguments.tables_dir) as (arguments.tables_dir, push):
+            source = _source(arguments, connect)
+            with locked(source, RealFileSystem()), _spark(arguments) as spark:
+                _stream(arguments, source, connect, spark, push)
     return 0
 
 
@@ -216,7 +225,14 @@ def _lag(connect: Connect | None, source: HistorySource, writer: StreamWriter) -
     return lag
 
 
-def _stream(arguments: argparse.Namespace, source: HistorySource, connect: Connect | None, spark: Any) -> None:
+def _stream(
+    arguments: argparse.Namespace,
+    source: HistorySource,
+    connect: Connect | None,
+    spark: Any,
+    push: Callable[[], object],
+) -> None:
+    from coordinator.history.bucket import BucketError
     from coordinator.history.layout import COMMITS_DIR
     from coordinator.history.retention import Limits
     from coordinator.history.spark_stream import run as run_stream
@@ -236,6 +252,10 @@ def _stream(arguments: argparse.Namespace, source: HistorySource, connect: Conne
             for extracted in batch.done:
                 lag.take([name for name in extracted.names if name.startswith(COMMITS_DIR)])
             rows = lag_rows(lag, wall_ms())
+        try:
+            push()
+        except BucketError as error:
+            tell(f"the tables are not in the bucket yet: {error}; trying again at the next trigger")
         progress.show(batch, rows)
 
     sources = sources_of(arguments) if arguments.bootstrap_server is None else ()
@@ -247,6 +267,7 @@ def _stream(arguments: argparse.Namespace, source: HistorySource, connect: Conne
         on_batch=on_batch,
         beside=lambda: _add_events(sources),
     )
+    push()
     progress.close()
 
 
