@@ -130,10 +130,12 @@ conformance-transactions: setup ## the same for transactions: SEED=7 (or 1-20) S
 interchange: setup ## a real Kafka: logs that change their owner, both cleaners, our commands and our engine at it (needs a JDK)
 	$(PY) -m pytest -q -n 2 $(TOGETHER) tests/conformance/live_interchange.py tests/conformance/live_cleaner.py \
 	  tests/conformance/live_transactions.py tests/conformance/live_transaction_cleaner.py \
-	  tests/conformance/live_history.py tests/conformance/live_tables.py tests/conformance/live_cli.py tests/observe/live_kafka.py \
+	  tests/conformance/live_history.py tests/conformance/live_tables.py tests/conformance/live_share_groups.py \
+	  tests/conformance/live_cli.py tests/observe/live_kafka.py \
 	  tests/observe/live_secured.py tests/observe/live_incidents.py $(ARGS)
 	HYPOTHESIS_PROFILE=brief $(PY) -m pytest -q tests/engine/kafka/live_kit.py tests/engine/kafka/live_fencing.py \
-	  tests/engine/kafka/live_transactions.py tests/engine/kafka/live_secured.py $(ARGS)
+	  tests/engine/kafka/live_transactions.py tests/engine/kafka/live_secured.py tests/engine/kafka/live_tables.py \
+	  $(ARGS)
 
 incidents-observed: setup ## twenty incidents, half at a real Kafka; writes docs/incidents-observed.md (a minute; needs a JDK)
 	$(PY) -m tests.observe.incidents_page $(ARGS)

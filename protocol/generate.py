@@ -22,7 +22,13 @@ from protocol.codegen.source import Source, Structs
 from protocol.schema import MessageSpec, message_spec
 
 GENERATED: Final = Path(__file__).parent / "generated"
-RECORDS: Final = ("consumer_group_records", "consumer_protocol", "offsets_log", "transaction_log")
+RECORDS: Final = (
+    "consumer_group_records",
+    "consumer_protocol",
+    "offsets_log",
+    "share_group_records",
+    "transaction_log",
+)
 """Modules of declarations that are not requests or responses."""
 
 PRIMITIVES: Final = (

@@ -1,4 +1,4 @@
-"""Keys and values of the records of KIP-848 groups in `__consumer_offsets`.
+"""Keys and values of the records of KIP-848 groups and of share groups in `__consumer_offsets`.
 
 A key starts with an int16, the kind of the record; the group id follows, then a member id or a regular expression if
 the kind has one. Keys are not flexible. A value starts with its version. Source: Kafka's `CoordinatorRecordType` and
@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from protocol.errors import DecodeError
 from protocol.generated import consumer_group_records as generated
+from protocol.generated import share_group_records as generated_share
 from protocol.messages.consumer_group_records import (
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataValue,
@@ -22,6 +23,13 @@ from protocol.messages.consumer_group_records import (
     ConsumerGroupRegularExpressionValue,
     ConsumerGroupTargetAssignmentMemberValue,
     ConsumerGroupTargetAssignmentMetadataValue,
+)
+from protocol.messages.share_group_records import (
+    ShareGroupCurrentMemberAssignmentValue,
+    ShareGroupMemberMetadataValue,
+    ShareGroupMetadataValue,
+    ShareGroupTargetAssignmentMemberValue,
+    ShareGroupTargetAssignmentMetadataValue,
 )
 
 Value: TypeAlias = (
@@ -32,6 +40,11 @@ Value: TypeAlias = (
     | ConsumerGroupTargetAssignmentMemberValue
     | ConsumerGroupCurrentMemberAssignmentValue
     | ConsumerGroupRegularExpressionValue
+    | ShareGroupMetadataValue
+    | ShareGroupMemberMetadataValue
+    | ShareGroupTargetAssignmentMetadataValue
+    | ShareGroupTargetAssignmentMemberValue
+    | ShareGroupCurrentMemberAssignmentValue
 )
 
 
@@ -97,6 +110,11 @@ _DECODERS: Final[Mapping[RecordKind, Mapping[int, Callable[[bytes, int], Any]]]]
     RecordKind.CONSUMER_TARGET: generated.DECODE_CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER_VALUE,
     RecordKind.CONSUMER_CURRENT: generated.DECODE_CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT_VALUE,
     RecordKind.CONSUMER_REGEX: generated.DECODE_CONSUMER_GROUP_REGULAR_EXPRESSION_VALUE,
+    RecordKind.SHARE_GROUP: generated_share.DECODE_SHARE_GROUP_METADATA_VALUE,
+    RecordKind.SHARE_MEMBER: generated_share.DECODE_SHARE_GROUP_MEMBER_METADATA_VALUE,
+    RecordKind.SHARE_TARGET_EPOCH: generated_share.DECODE_SHARE_GROUP_TARGET_ASSIGNMENT_METADATA_VALUE,
+    RecordKind.SHARE_TARGET: generated_share.DECODE_SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER_VALUE,
+    RecordKind.SHARE_CURRENT: generated_share.DECODE_SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT_VALUE,
 }
 _ENCODERS: Final[Mapping[type, Mapping[int, Callable[[Any], bytes]]]] = {
     ConsumerGroupMetadataValue: generated.ENCODE_CONSUMER_GROUP_METADATA_VALUE,
@@ -106,6 +124,11 @@ _ENCODERS: Final[Mapping[type, Mapping[int, Callable[[Any], bytes]]]] = {
     ConsumerGroupTargetAssignmentMemberValue: generated.ENCODE_CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER_VALUE,
     ConsumerGroupCurrentMemberAssignmentValue: generated.ENCODE_CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT_VALUE,
     ConsumerGroupRegularExpressionValue: generated.ENCODE_CONSUMER_GROUP_REGULAR_EXPRESSION_VALUE,
+    ShareGroupMetadataValue: generated_share.ENCODE_SHARE_GROUP_METADATA_VALUE,
+    ShareGroupMemberMetadataValue: generated_share.ENCODE_SHARE_GROUP_MEMBER_METADATA_VALUE,
+    ShareGroupTargetAssignmentMetadataValue: generated_share.ENCODE_SHARE_GROUP_TARGET_ASSIGNMENT_METADATA_VALUE,
+    ShareGroupTargetAssignmentMemberValue: generated_share.ENCODE_SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER_VALUE,
+    ShareGroupCurrentMemberAssignmentValue: generated_share.ENCODE_SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT_VALUE,
 }
 
 
@@ -133,7 +156,7 @@ def encode_key(kind: RecordKind, group_id: str, second: str = "") -> bytes:
 
 
 def decode_record_value(kind: RecordKind, data: bytes) -> Value:
-    """Decode a value of a KIP-848 consumer group. Raises DecodeError, also for a kind or version that is not known."""
+    """Decode a value of a KIP-848 or share group. Raises DecodeError, also for a kind or version that is not known."""
     decoders = _DECODERS.get(kind)
     if decoders is None or len(data) < 2:
         raise DecodeError(f"a value of {kind.name} that cannot be read")

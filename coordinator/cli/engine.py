@@ -50,12 +50,15 @@ def engine_config(arguments: argparse.Namespace) -> Config:
     return config
 
 
-def run_with_engine(config: Config, act: Callable[[Engine], Awaitable[None]]) -> int:
-    """Open the store, work on it, and close it. Returns the exit code 0. CliError: it cannot be used."""
+def run_with_engine(config: Config, act: Callable[[Engine], Awaitable[None]], *, for_reading: bool = False) -> int:
+    """Open the store, work on it, and close it. Returns the exit code 0. CliError: it cannot be used.
+
+    `for_reading` as in `open_engine`.
+    """
     from coordinator.engine.opening import open_engine
 
     async def work() -> None:
-        engine = await open_engine(config, config.node_id)
+        engine = await open_engine(config, config.node_id, for_reading=for_reading)
         try:
             await act(engine)
         finally:

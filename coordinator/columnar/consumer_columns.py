@@ -1,8 +1,9 @@
-"""The records of KIP-848 groups as columns: one row for each record, whatever its kind.
+"""The records of KIP-848 groups and of share groups as columns: one row for each record, whatever its kind.
 
 They are rare and nested, so they are decoded one by one. `kind` says which record a row is: "group" (its epoch),
-"topics", "member", "target_epoch", "target", "current" or "regex". `name` is the member id or the regular expression.
-Topics are known by their ids here, as Kafka writes them (base64). A record that cannot be decoded is left out.
+"topics", "member", "target_epoch", "target", "current" or "regex"; of a share group it begins with "share_". `name` is
+the member id or the regular expression. Topics are known by their ids here, as Kafka writes them (base64). A record
+that cannot be decoded is left out.
 """
 
 from __future__ import annotations
@@ -41,18 +42,17 @@ CONSUMERS: Final = pa.schema(
         pa.field("topics", pa.list_(pa.string())),  # that a member subscribes to, or that match the expression
         pa.field("topic_regex", pa.string()),
         pa.field("assignor", pa.string()),
-        pa.field("protocol", pa.string()),  # of a member: consumer or classic
+        pa.field("protocol", pa.string()),  # of a member: consumer, classic or share
         pa.field("assignment", PARTITIONS),  # the target of a member, or what it has
         pa.field("pending", PARTITIONS),  # what a member still has to give up
     ]
 )
 _STATES: Final = {0: "stable", 1: "unrevoked", 2: "unreleased"}
-_PREFIX: Final = "CONSUMER_"
-_KINDS: Final = {kind: kind.name.removeprefix(_PREFIX).lower() for kind in RecordKind if kind.name.startswith(_PREFIX)}
+SHARE: Final = "share_"  # before the kind of a record of a share group
 
 
 def consumers_table(batches: Batches, records: Records) -> pa.Table:
-    """Return a row for each record of a KIP-848 group, in log order."""
+    """Return a row for each record of a KIP-848 or a share group, in log order."""
     source = np.frombuffer(records.data, np.uint8)
     rows = np.flatnonzero((records.key_len >= 4) & ~batches.is_control[records.batch])
     at = records.key_at[rows]
@@ -98,25 +98,56 @@ def _member(value: Any) -> dict[str, Any]:
     }
 
 
+def _share_member(value: Any) -> dict[str, Any]:
+    return {
+        "rack_id": value.rack_id,
+        "client_id": value.client_id,
+        "client_host": value.client_host,
+        "topics": value.subscribed_topic_names,
+        "protocol": "share",
+    }
+
+
 def _current(value: Any) -> dict[str, Any]:
+    return _share_current(value) | {"pending": _partitions(value.partitions_pending_revocation)}
+
+
+def _share_current(value: Any) -> dict[str, Any]:
     return {
         "epoch": value.member_epoch,
         "previous_epoch": value.previous_member_epoch,
         "state": _STATES.get(value.state, "unknown"),
         "assignment": _partitions(value.assigned_partitions),
-        "pending": _partitions(value.partitions_pending_revocation),
     }
 
 
+def _epoch(value: Any) -> dict[str, Any]:
+    return {"epoch": value.epoch}
+
+
+def _target_epoch(value: Any) -> dict[str, Any]:
+    return {"epoch": value.assignment_epoch}
+
+
+def _target(value: Any) -> dict[str, Any]:
+    return {"assignment": _partitions(value.topic_partitions)}
+
+
 _VALUES: Final[dict[RecordKind, Callable[[Any], dict[str, Any]]]] = {
-    RecordKind.CONSUMER_GROUP: lambda value: {"epoch": value.epoch},
+    RecordKind.CONSUMER_GROUP: _epoch,
     RecordKind.CONSUMER_TOPICS: lambda value: {"topics": [each.topic_name for each in value.topics]},
     RecordKind.CONSUMER_MEMBER: _member,
-    RecordKind.CONSUMER_TARGET_EPOCH: lambda value: {"epoch": value.assignment_epoch},
-    RecordKind.CONSUMER_TARGET: lambda value: {"assignment": _partitions(value.topic_partitions)},
+    RecordKind.CONSUMER_TARGET_EPOCH: _target_epoch,
+    RecordKind.CONSUMER_TARGET: _target,
     RecordKind.CONSUMER_CURRENT: _current,
     RecordKind.CONSUMER_REGEX: lambda value: {"topics": value.topics},
+    RecordKind.SHARE_GROUP: _epoch,
+    RecordKind.SHARE_MEMBER: _share_member,
+    RecordKind.SHARE_TARGET_EPOCH: _target_epoch,
+    RecordKind.SHARE_TARGET: _target,
+    RecordKind.SHARE_CURRENT: _share_current,
 }
+_KINDS: Final = {kind: kind.name.lower().removeprefix("consumer_") for kind in _VALUES}
 
 
 def _partitions(parts: Iterable[Any]) -> list[dict[str, Any]]:

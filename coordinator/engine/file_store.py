@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -31,6 +31,7 @@ from coordinator.storage.log_store import (
     Claim,
     ClaimLostError,
     LogStoreError,
+    StoredExtent,
     StoredSnapshot,
 )
 from coordinator.storage.snapshot import file
@@ -153,6 +154,18 @@ class FileLogStore:
             if log is not None and entries[-1].last_offset < log.high_watermark:
                 return AppendDurable(entries[-1].last_offset + 1)
             return self._append(claim, entries)
+
+    async def extents(self, partitions: Iterable[int]) -> Mapping[int, StoredExtent]:
+        return await asyncio.to_thread(self._in_thread_extents, list(partitions))
+
+    def _in_thread_extents(self, partitions: list[int]) -> dict[int, StoredExtent]:
+        with self._one_at_a_time, _as_store_error():
+            return {each: self._extent(each) for each in partitions}
+
+    def _extent(self, partition: int) -> StoredExtent:
+        log, snapshot = self._log(partition), self._snapshot(partition)
+        covered = snapshot.next_offset if snapshot is not None else 0
+        return StoredExtent(log.log_start_offset, log.log_end_offset, covered)
 
     async def batches(
         self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20, *, joined: bool = False

@@ -102,7 +102,7 @@ async def export_partition(source: LogStore, target: FileLogStore, partition: in
     claim = await target.claim(partition, 0)
     head: list[Entry] = []
     if offsets.start_offset:
-        head = await _head(source, partition, offsets.start_offset, snapshot)
+        head = await records_below(source, partition, offsets.start_offset, snapshot)
         # Batches that are left have replaced offsets that the deleted ones held, and the snapshot has the newest only.
         clean_up_to = snapshot.next_offset if snapshot is not None and source.deletes_below_snapshots else None
         await target.begin(claim, offsets.start_offset, head, clean_up_to)
@@ -112,8 +112,13 @@ async def export_partition(source: LogStore, target: FileLogStore, partition: in
     return copied._replace(batches=copied.batches + len(head), size_bytes=size_bytes)
 
 
-async def _head(source: LogStore, partition: int, start_offset: int, snapshot: StoredSnapshot | None) -> list[Entry]:
-    """Return what stands for the records below an offset: those of the snapshot, or what a cleaner has left."""
+async def records_below(
+    source: LogStore, partition: int, start_offset: int, snapshot: StoredSnapshot | None
+) -> list[Entry]:
+    """Return what stands for the records below an offset: those of the snapshot, or what a cleaner has left.
+
+    Raises LogStoreError.
+    """
     if not source.deletes_below_snapshots:
         return [
             entry
@@ -124,7 +129,7 @@ async def _head(source: LogStore, partition: int, start_offset: int, snapshot: S
     if snapshot is None or snapshot.next_offset < start_offset:
         raise LogStoreError(
             f"partition {partition} of {source.name} begins at offset {start_offset}, and no snapshot reaches as far; "
-            "if a node has made one just now, run this again with a new directory"
+            "if a node has made one just now, run this again (an export: with a new directory)"
         )
     try:
         return await asyncio.to_thread(compacted_batches, snapshot.data, start_offset)

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from coordinator.columnar.consumer_columns import CONSUMERS
-from coordinator.history.consumer_groups import KINDS_OF_STATE, merged
+from coordinator.history.consumer_groups import KINDS_OF_GROUP, KINDS_OF_STATE, merged
 from coordinator.history.layout import CONSUMERS_DIR, GROUPS_DIR, STATES_DIR, files_undivided
 from coordinator.history.parquet import by_group, parquet_bytes, write_table
 from coordinator.history.rebalances import GroupChange, changes
@@ -172,8 +172,8 @@ def _newest(table: pa.Table, key: list[str]) -> pa.Table:
 
 
 def _without_deleted(table: pa.Table) -> pa.Table:
-    """Remove the records of KIP-848 groups up to the batch in which their group was deleted."""
-    gone = table.filter(pc.and_(pc.equal(table["kind"], "group"), table["tombstone"]))
+    """Remove the records of groups up to the batch in which their group was deleted."""
+    gone = table.filter(pc.and_(pc.is_in(table["kind"], pa.array(KINDS_OF_GROUP)), table["tombstone"]))
     if not gone.num_rows:
         return table
     ends: dict[str, int] = {}

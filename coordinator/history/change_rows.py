@@ -24,9 +24,9 @@ _COMMON: Final = (
 REBALANCES: Final = pa.schema(
     [
         *_COMMON,
-        pa.field("type", pa.string()),  # classic or consumer
+        pa.field("type", pa.string()),  # classic, consumer or share
         pa.field("what", pa.string()),  # a `rebalances.Kind`
-        pa.field("generation", pa.int32()),  # of a KIP-848 group its epoch
+        pa.field("generation", pa.int32()),  # of a KIP-848 or a share group its epoch
         pa.field("protocol", pa.string()),  # the assignor
         pa.field("members", pa.int32()),
         pa.field("came", pa.int32()),
@@ -79,7 +79,7 @@ class _Change:
     def rebalance(self) -> Row:
         record = self.change.record
         return self.common | {
-            "type": "consumer" if record.is_consumer else "classic",
+            "type": record.type.value,
             "what": self.change.kind.value,
             "protocol": record.protocol,
             "members": len(self.new),

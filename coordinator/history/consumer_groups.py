@@ -1,12 +1,13 @@
-"""The states of a KIP-848 group, from its records: one after each batch that has some, as `GroupRecord`s.
+"""The states of KIP-848 and share groups, from their records: one after each batch that has some, as `GroupRecord`s.
 
 The records of one event are in one batch, perhaps with those of more events. The newest record of each key decides, as
 at a start of the coordinator (`coordinator.core.consumer_group.stored`); a record of any kind makes a group. A member
 owns what it is assigned and what it has not given up yet, because no other member can have that. Of a log that was
 compacted before it was read, the states before the compaction have only what is left of them.
 
-A group may change its protocol. The tombstones of one protocol are then in the batch of the other one, and are no
-deletion.
+A share group has the same records with less in them: a member has its target as soon as it hears of it, and partitions
+may have several owners. A group may change its protocol. The tombstones of one protocol are then in the batch of the
+other one, and are no deletion.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from coordinator.columnar.consumer_columns import SHARE
 from coordinator.history.commits import TopicPartition
-from coordinator.history.rebalances import GenerationMember, GroupRecord
+from coordinator.history.rebalances import GenerationMember, GroupRecord, GroupType
 
 FIRST_EPOCH: Final = 1  # of a group and of a target without a record
 Row = dict[str, Any]
@@ -35,7 +37,7 @@ class _Group:
         self.current: dict[str, Row] = {}
 
     def apply(self, row: Row) -> None:
-        kind = row["kind"]
+        kind = row["kind"].removeprefix(SHARE)
         if kind in ("group", "target_epoch"):
             epoch = FIRST_EPOCH if row["tombstone"] else row["epoch"]
             if kind == "group":
@@ -48,11 +50,12 @@ class _Group:
             else:
                 values[row["name"]] = row
 
-    @property
-    def state(self) -> str:
+    def state(self, group_type: GroupType) -> str:
         member_ids = self.members.keys() | self.current.keys()
         if not member_ids:
             return "Empty"
+        if group_type is GroupType.SHARE:
+            return "Stable"
         if self.epoch > self.assignment_epoch:
             return "Assigning"
         places = (self.current.get(each, {}) for each in member_ids)
@@ -62,16 +65,17 @@ class _Group:
     def record(self, last: Row, names: Mapping[str, str]) -> GroupRecord:
         members = [self._member(each, names) for each in sorted(self.members.keys() | self.current.keys())]
         votes = [row["assignor"] for row in self.members.values() if row["assignor"]]
+        group_type = GroupType.SHARE if last["kind"].startswith(SHARE) else GroupType.CONSUMER
         return GroupRecord(
             last["log_offset"],
             last["timestamp_ms"],
             is_tombstone=False,
             generation=self.epoch,
-            protocol_type="consumer",
+            protocol_type=group_type.value,
             protocol=max(sorted(votes), key=votes.count, default=None),
             members=tuple(members),
-            is_consumer=True,
-            state=self.state,
+            type=group_type,
+            state=self.state(group_type),
         )
 
     def _member(self, member_id: str, names: Mapping[str, str]) -> GenerationMember:
@@ -90,7 +94,9 @@ class _Group:
 
 
 _OF_MEMBERS: Final = {"member": "members", "target": "targets", "current": "current"}
-KINDS_OF_STATE: Final = ("group", "target_epoch", *_OF_MEMBERS)  # the kinds of rows that a state is made of
+_OF_STATE: Final = ("group", "target_epoch", *_OF_MEMBERS)
+KINDS_OF_STATE: Final = (*_OF_STATE, *(SHARE + kind for kind in _OF_STATE))  # the kinds of rows that a state is made of
+KINDS_OF_GROUP: Final = ("group", SHARE + "group")  # the kinds of rows whose tombstone deletes a group
 
 
 def _partitions(parts: Iterable[Row], names: Mapping[str, str]) -> tuple[TopicPartition, ...]:
@@ -109,7 +115,7 @@ def _states(table: pa.Table, names: Mapping[str, str]) -> Iterator[tuple[int, Gr
         for row in rows:
             group.apply(row)
         last = rows[-1]
-        if any(row["kind"] == "group" and row["tombstone"] for row in rows):
+        if any(row["kind"] in KINDS_OF_GROUP and row["tombstone"] for row in rows):
             group = _Group()
             yield batch_offset, GroupRecord(last["log_offset"], last["timestamp_ms"], is_tombstone=True)
         else:
@@ -117,7 +123,7 @@ def _states(table: pa.Table, names: Mapping[str, str]) -> Iterator[tuple[int, Gr
 
 
 def merged(classic: Sequence[GroupRecord], table: pa.Table, names: Mapping[str, str]) -> list[GroupRecord]:
-    """Return the states of a group under both protocols, in log order, from its classic ones and its KIP-848 rows.
+    """Return the states of a group under both protocols, in log order, from its classic ones and its other rows.
 
     `names` are those of topics, by the texts of their ids.
     """

@@ -41,7 +41,7 @@ from coordinator.explain.rules import explain
 from coordinator.history.commits import Cut, standing
 from coordinator.history.events import load_events
 from coordinator.history.layout import COMMITS_DIR
-from coordinator.history.rebalances import GenerationMember, GroupRecord
+from coordinator.history.rebalances import GenerationMember, GroupRecord, GroupType
 from coordinator.history.segments import SegmentsError, segment_bases
 from coordinator.history.source import HistorySource
 from coordinator.history.tables import GroupHistory, HistoryError, load_moment
@@ -116,7 +116,7 @@ def _story(group: str, at_ms: int, records: Sequence[GroupRecord], events: Seque
         group=group,
         at_ms=at_ms,
         state=newest.state or _state(newest, running, at_ms),
-        type="consumer" if newest.is_consumer else "classic",
+        type=newest.type.value,
         since_ms=newest.timestamp_ms if running is None else running.at_ms,
         generation=newest.generation,
         protocol_type=newest.protocol_type or "",
@@ -249,7 +249,7 @@ def _given_up(story: Story, records: Sequence[GroupRecord]) -> Iterator[OwnerCha
 
 def _keeps(record: GroupRecord) -> bool:
     """Return whether members keep their partitions in a rebalance."""
-    return record.is_consumer or record.protocol == COOPERATIVE
+    return record.type is not GroupType.CLASSIC or record.protocol == COOPERATIVE
 
 
 def _unknown(past: GroupHistory, at_ms: int) -> Iterator[str]:

@@ -22,6 +22,14 @@ from coordinator.history.commits import TopicPartition
 MOST_APART_MS: Final = 60_000  # the record of a generation and the end of its rebalance
 
 
+class GroupType(Enum):
+    """Types of groups, as Kafka's tools name them. Those of the last two have epochs."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"  # KIP-848
+    SHARE = "share"  # KIP-932: a partition may have several owners, and none of its moves is derived
+
+
 @dataclass(frozen=True, slots=True)
 class GenerationMember:
     """A member of a generation."""
@@ -31,7 +39,7 @@ class GenerationMember:
     client_id: str
     client_host: str
     partitions: tuple[TopicPartition, ...] | None  # None: the assignment is in an unknown format
-    # The rest is of members of KIP-848 groups.
+    # The rest is of members of KIP-848 and share groups.
     target: tuple[TopicPartition, ...] | None = None
     epoch: int | None = None
     is_classic: bool = False  # its protocol
@@ -48,13 +56,13 @@ class GroupRecord:
     log_offset: int
     timestamp_ms: int
     is_tombstone: bool
-    generation: int = 0  # of a KIP-848 group its epoch
+    generation: int = 0  # of a group with epochs its epoch
     protocol_type: str | None = None
     protocol: str | None = None
     leader: str | None = None
     members: tuple[GenerationMember, ...] = ()
-    is_consumer: bool = False  # of a KIP-848 group
-    state: str | None = None  # of a KIP-848 group, as Kafka names it
+    type: GroupType = GroupType.CLASSIC
+    state: str | None = None  # of a group with epochs, as Kafka names it
 
 
 class Kind(Enum):
@@ -63,7 +71,7 @@ class Kind(Enum):
     CREATED = "created"
     REBALANCED = "rebalanced"
     STATIC_MEMBER_REPLACED = "static member replaced"  # within its generation, so no partition moved
-    RECONCILED = "reconciled"  # members of a KIP-848 group gave up or took over partitions, within its epoch
+    RECONCILED = "reconciled"  # members of a group with epochs gave up or took over partitions, within its epoch
     EMPTY = "empty"
     DELETED = "deleted"
 
@@ -130,8 +138,8 @@ def _kind(before: GroupRecord | None, record: GroupRecord) -> Kind | None:
     existed = before is not None and not before.is_tombstone
     if record.is_tombstone:
         return Kind.DELETED if existed else None
-    if record.is_consumer and before is not None and before.is_consumer:
-        return _consumer_kind(before, record)
+    if before is not None and record.type is before.type is not GroupType.CLASSIC:
+        return _epoch_kind(before, record)
     if before is not None and existed and record.generation == before.generation:
         if record.members == before.members:
             return None
@@ -142,8 +150,8 @@ def _kind(before: GroupRecord | None, record: GroupRecord) -> Kind | None:
     return Kind.EMPTY if existed else Kind.CREATED
 
 
-def _consumer_kind(before: GroupRecord, record: GroupRecord) -> Kind | None:
-    """Return the kind of change from one state of a KIP-848 group to the next. A new target alone is none."""
+def _epoch_kind(before: GroupRecord, record: GroupRecord) -> Kind | None:
+    """Return the kind of change from one state of a group with epochs to the next. A new target alone is none."""
     if not record.members:
         return Kind.EMPTY if before.members else None
     if record.generation != before.generation:
@@ -171,7 +179,7 @@ def _change(kind: Kind, before: GroupRecord | None, record: GroupRecord) -> Grou
             for identity, member in new.items()
             if identity in old and old[identity].member_id != member.member_id
         ),
-        _moves(old, new, names),
+        () if GroupType.SHARE in (record.type, before and before.type) else _moves(old, new, names),
     )
 
 

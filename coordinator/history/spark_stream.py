@@ -1,8 +1,9 @@
 """The tables of a history as a stream: Structured Streaming reads the offsets log, and each trigger adds to the tables.
 
-The log is that of a data directory, or the topic of any Kafka (Spark's Kafka source, whose package the user brings).
-The marks of the history say where to go on, and move after the files of a trigger are there, so each record is in the
-tables once, whenever the job is killed. Spark's own checkpoint would repeat them, and is thrown away.
+The log is that of a data directory, of a store that nodes share, or the topic of any Kafka (Spark's Kafka source, whose
+package the user brings). The marks of the history say where to go on, and move after the files of a trigger are there,
+so each record is in the tables once, whenever the job is killed. Spark's own checkpoint would repeat them, and is
+thrown away.
 """
 
 from __future__ import annotations
@@ -25,10 +26,13 @@ from coordinator.history.commits import NEVER
 from coordinator.history.extract import Extracted
 from coordinator.history.stream_writer import StreamWriter, write_rows
 from coordinator.processes.wall_clock import wall_ms
+from coordinator.spark import spark_engine_source
 from coordinator.spark.spark_source import NAME, register
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+
+    from coordinator.config.config import Config
 
 FRESH_MS: Final = 600_000  # a record that was read so soon had no compaction before it
 MOST_OFFSETS: Final = 1_000_000  # of a trigger
@@ -69,25 +73,42 @@ class DirectorySource:
         reader = reader.option("maxOffsetsPerTrigger", str(self.most_offsets))
         reader = reader.option("skipCorrupt", str(self.skip_corrupt).lower())
         reader = reader.option("startingOffsets", json.dumps({str(number): at for number, at in next_offsets.items()}))
-        found = reader.option("paths", json.dumps([str(path.absolute()) for path in self.data_dirs])).load()
-        in_transaction = f.col("transactional") | f.col("marker").isNotNull()
-        return found.select(
-            "log_partition",
-            "log_offset",
-            _time_ms(),
-            "key",
-            "value",
-            "batch_offset",
-            f.when(in_transaction, f.col("producer_id")).alias("producer_id"),
-            "producer_epoch",
-            "marker",
-        )
+        return _of_batches(reader.option("paths", json.dumps([str(path.absolute()) for path in self.data_dirs])).load())
 
     def old_before_ms(self) -> int:
         return NEVER
 
     def clean_up_to(self) -> Mapping[int, int]:
         return self.compacted_to()
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSource:
+    """The store that the nodes of a cluster share, which is only read. `partitions`: those of the offsets log.
+
+    Where the store has deleted batches, their newest records are read from its snapshot, as from a compacted log.
+    """
+
+    config: Config
+    partitions: int
+    most_offsets: int = MOST_OFFSETS
+
+    def rows(self, spark: SparkSession, next_offsets: Mapping[int, int]) -> DataFrame:
+        spark_engine_source.register(spark)
+        options = {
+            "settings": spark_engine_source.settings_text(self.config),
+            "partitions": str(self.partitions),
+            "startingOffsets": json.dumps({str(number): at for number, at in next_offsets.items()}),
+            "maxOffsetsPerTrigger": str(self.most_offsets),
+        }
+        return _of_batches(spark.readStream.format(spark_engine_source.NAME).options(**options).load())
+
+    def old_before_ms(self) -> int:
+        return NEVER
+
+    def clean_up_to(self) -> Mapping[int, int]:
+        extents = spark_engine_source.extents(self.config, self.partitions)
+        return {number: extent.covered_offset for number, extent in extents.items() if extent.start_offset}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +169,22 @@ class MicroBatch:
     number: int
     done: Sequence[Extracted]
     next_offsets: Mapping[int, int]
+
+
+def _of_batches(found: DataFrame) -> DataFrame:
+    """Return the rows of a source that tells the batches of records."""
+    in_transaction = f.col("transactional") | f.col("marker").isNotNull()
+    return found.select(
+        "log_partition",
+        "log_offset",
+        _time_ms(),
+        "key",
+        "value",
+        "batch_offset",
+        f.when(in_transaction, f.col("producer_id")).alias("producer_id"),
+        "producer_epoch",
+        "marker",
+    )
 
 
 def _time_ms() -> Column:

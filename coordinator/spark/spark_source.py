@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -39,11 +39,7 @@ from coordinator.columnar.log_reader import (
     segments,
 )
 from coordinator.core.topics.names import OFFSETS_TOPIC
-
-try:
-    from pyspark.sql.streaming import datasource as limits
-except ImportError:  # before Spark 4.2, which asks sources less
-    limits = None  # type: ignore[assignment]
+from coordinator.spark.spark_offsets import LogStreamReader, starting_offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,10 +83,10 @@ class KafkaLog(DataSource):
         return from_arrow_schema(SCHEMA)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return _BatchReader(SourceOptions.parse(self.options), _wanted(schema))
+        return _BatchReader(SourceOptions.parse(self.options), wanted_columns(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        return _StreamReader(SourceOptions.parse(self.options), _wanted(schema))
+        return _StreamReader(SourceOptions.parse(self.options), wanted_columns(schema))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +109,7 @@ class SourceOptions:
         if not paths:
             raise ValueError("no path is given; name a data directory, or directories of partitions, in load(...)")
         starting = given.get("startingoffsets", EARLIEST).lower()
-        starts = _starts(starting)
+        starts = starting_offsets(starting)
         if starting not in (EARLIEST, LATEST) and starts is None:
             raise ValueError(f'startingOffsets is {starting!r}; say {EARLIEST}, {LATEST}, or {{"0": 1204, …}}')
         most = given.get("maxoffsetspertrigger")
@@ -135,16 +131,6 @@ class SourceOptions:
         return find_partitions(self.paths, self.topic, self.partitions)
 
 
-def _starts(text: str) -> dict[str, int] | None:
-    """Return the offsets in the JSON of `startingOffsets`; None if it is none."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return None
-    are_offsets = isinstance(found, dict) and all(isinstance(each, int) and each >= 0 for each in found.values())
-    return found if are_offsets else None
-
-
 def _flag(given: Mapping[str, str], name: str, default: bool) -> bool:
     text = given.get(name.lower(), str(default)).lower()
     if text not in ("true", "false"):
@@ -162,7 +148,7 @@ def _numbers(text: str) -> frozenset[int]:
     return frozenset(numbers)
 
 
-def _wanted(schema: StructType) -> pa.Schema:
+def wanted_columns(schema: StructType) -> pa.Schema:
     """Return the Arrow schema of the requested columns. ValueError if one is unknown or has another type."""
     unknown = [name for name in schema.names if name not in SCHEMA.names]
     if unknown:
@@ -211,11 +197,16 @@ def _batches(part: InputPartition, options: SourceOptions, wanted: pa.Schema) ->
         )
         if not isinstance(piece.rows, slice):
             table = table.take(pa.array(piece.rows))
-        made = pa.table(
-            [_timestamps(table[_TIMES[name]]) if name in _TIMES else table[name] for name in wanted.names],
-            schema=wanted,
-        )
-        yield from made.combine_chunks().to_batches()
+        yield from as_spark_has_it(table, wanted)
+
+
+def as_spark_has_it(table: pa.Table, wanted: pa.Schema) -> list[pa.RecordBatch]:
+    """Return the wanted columns of a table of `columns.SCHEMA`."""
+    made = pa.table(
+        [_timestamps(table[_TIMES[name]]) if name in _TIMES else table[name] for name in wanted.names], schema=wanted
+    )
+    found: list[pa.RecordBatch] = made.combine_chunks().to_batches()
+    return found
 
 
 def _timestamps(column: pa.ChunkedArray) -> pa.Array:
@@ -238,43 +229,20 @@ class _BatchReader(DataSourceReader):
         return _batches(partition, self._options, self._wanted)
 
 
-_AvailableNow: Any = limits.SupportsTriggerAvailableNow if limits is not None else object
-
-
-class _StreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc]
-    """Reader of a stream. Offsets are {log partition: next log offset}. The driver plans; workers only call `read`."""
+class _StreamReader(LogStreamReader):
+    """Reader of a stream of the files of a log."""
 
     def __init__(self, options: SourceOptions, wanted: pa.Schema) -> None:
+        super().__init__(options.most_offsets)
         self._options = options
         self._wanted = wanted
         self._places: dict[int, list[FilePosition]] = {}  # where recent ends were found, by log partition
-        self._target: dict[str, int] | None = None  # the ends for a trigger that reads what exists now, and stops
 
-    def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's names, from here on
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
         if self._options.starting == LATEST:
             return self._ends()
         first = {str(source.number): _first_offset(source) for source in self._options.found()}
         return {number: max(start, self._options.starts.get(number, 0)) for number, start in first.items()}
-
-    def latestOffset(self, start: dict[str, int] | None = None, limit: Any = None) -> dict[str, int]:  # noqa: N802
-        ends = self._target or self._ends()
-        begun = start or {}
-        # Never before what was read, even if the log was truncated: a stream's offsets only grow.
-        latest = begun | {number: max(end, begun.get(number, 0)) for number, end in ends.items()}
-        most = self._options.most_offsets
-        if limit is not None:
-            most = limit.max_rows if isinstance(limit, limits.ReadMaxRows) else None
-        return latest if most is None or start is None else self._limited(begun, latest, most)
-
-    def getDefaultReadLimit(self) -> Any:  # noqa: N802
-        most = self._options.most_offsets
-        return limits.ReadAllAvailable() if most is None else limits.ReadMaxRows(most)
-
-    def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
-        return self._ends()
-
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        self._target = self._ends()
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
         found: list[InputPartition] = []
@@ -300,10 +268,8 @@ class _StreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc
             ends[str(source.number)] = end.offset
         return ends
 
-    def _limited(self, start: dict[str, int], latest: dict[str, int], most: int) -> dict[str, int]:
-        """Limit a micro-batch to about `most` offsets: up to the last segment that begins within, at least one."""
-        waiting = sum(end > start.get(number, 0) for number, end in latest.items())
-        share = max(most // max(waiting, 1), 1)
+    def _limited(self, start: dict[str, int], latest: dict[str, int], share: int) -> dict[str, int]:
+        """Limit a micro-batch: up to the last segment that begins within, at least one."""
         limited = {}
         for source in self._options.found():
             number = str(source.number)
@@ -313,7 +279,7 @@ class _StreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc
             if end - first > share:
                 end = within[-1] if within else bases[0] if bases else end
             limited[number] = end
-        return latest | limited
+        return limited
 
 
 def _first_offset(source: LogPartition) -> int:

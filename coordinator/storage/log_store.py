@@ -10,7 +10,7 @@ The partition then takes no append until `resolve` has told which of the two it 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from coordinator.storage.log.segment import Entry
@@ -54,6 +54,14 @@ class StoredSnapshot(NamedTuple):
 
     next_offset: int
     data: bytes
+
+
+class StoredExtent(NamedTuple):
+    """The offsets of a partition that a store has, in batches or in a snapshot."""
+
+    start_offset: int  # of the first batch; the end if all are deleted
+    end_offset: int  # all below is durable
+    covered_offset: int  # the newest snapshot has all below it; 0: there is none
 
 
 class LogStoreError(Exception):
@@ -107,6 +115,9 @@ class LogStore(Protocol):
         AppendDurable, AppendFailed and AppendFenced are final: a first try that is still under way changes nothing.
         AppendUnknown: the store cannot be asked now.
         """
+
+    async def extents(self, partitions: Iterable[int]) -> Mapping[int, StoredExtent]:
+        """Return the extents of partitions, whether they are claimed or not. Raises LogStoreError."""
 
     def batches(
         self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20, *, joined: bool = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
@@ -29,6 +29,7 @@ from coordinator.storage.log_store import (
     Claim,
     ClaimLostError,
     LogStoreError,
+    StoredExtent,
     StoredSnapshot,
 )
 
@@ -180,6 +181,12 @@ class MemoryStoreState:
                 next_offset = batch.last_offset + 1
         return (b"".join(parts), next_offset) if parts else (b"", from_offset)
 
+    def extent(self, partition: int) -> StoredExtent:
+        """Return the extent of a partition."""
+        stored = self._partitions[partition]
+        start = stored.batches[0].base_offset if stored.batches else stored.end_offset
+        return StoredExtent(start, stored.end_offset, stored.snapshot.next_offset if stored.snapshot is not None else 0)
+
     def snapshot(self, partition: int) -> StoredSnapshot | None:
         """Return the newest snapshot of a partition."""
         return self._partitions[partition].snapshot
@@ -248,6 +255,10 @@ class MemoryLogStore:
             return await self._call("resolve", lambda: self.state.append(claim, entries))
         except LogStoreError as error:
             return AppendUnknown(error)
+
+    async def extents(self, partitions: Iterable[int]) -> Mapping[int, StoredExtent]:
+        wanted = list(partitions)
+        return await self._call("extents", lambda: {each: self.state.extent(each) for each in wanted})
 
     async def batches(
         self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20, *, joined: bool = False

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.core.consumer_group.assignors.assignment import Assignment
-from coordinator.history.rebalances import GroupRecord
+from coordinator.history.rebalances import GroupRecord, GroupType
 from coordinator.history.source import HistorySource
 from coordinator.storage.file_names import CATALOGUE_NAME
 from tests.compaction.logs import Segment
@@ -76,7 +76,7 @@ class Watched:
 
 def view_of(record: GroupRecord | None) -> View:
     """Return a state of the history in the form of `Watched.seen`."""
-    if record is None or record.is_tombstone or not record.is_consumer:
+    if record is None or record.is_tombstone or record.type is not GroupType.CONSUMER:
         return None
     members = [
         (each.member_id, each.group_instance_id, each.epoch, each.partitions, each.target) for each in record.members

@@ -13,7 +13,7 @@ from coordinator.cli.history.screen import moves
 from coordinator.cli.main import main
 from coordinator.history.extract import extract
 from coordinator.history.moment import page_at
-from coordinator.history.rebalances import GroupChange, Kind, changes
+from coordinator.history.rebalances import GroupChange, GroupType, Kind, changes
 from coordinator.history.tables import load_group
 from protocol.error_codes import ErrorCode
 from tests.core.consumer_group.test_migration import classic_group, rejoin
@@ -162,10 +162,10 @@ def test_a_group_that_changes_its_protocol_is_one_group(tmp_path: Path) -> None:
     records = load_group(watched.source(tmp_path), "g").records
     assert not any(record.is_tombstone for record in records)
     found = changes(records)
-    upgrade = next(each for each in found if each.record.is_consumer)
+    upgrade = next(each for each in found if each.record.type is GroupType.CONSUMER)
     assert (len(upgrade.came), upgrade.went, upgrade.moved) == (1, (), ())
     assert [each.is_classic for each in upgrade.record.members].count(True) == 2
-    assert not records[-1].is_consumer, "the last one is of the classic group that it is again"
+    assert records[-1].type is GroupType.CLASSIC, "the last one is of the classic group that it is again"
     assert {each.member_id for each in records[-1].members} == member_ids
 
 

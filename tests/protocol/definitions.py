@@ -24,6 +24,11 @@ RECORDS = {
     **dict.fromkeys(
         ("OffsetCommitKey", "OffsetCommitValue", "GroupMetadataKey", "GroupMetadataValue"), "group-coordinator"
     ),
+    **{
+        f"ShareGroup{name}Value": "group-coordinator"
+        for name in ("Metadata", "MemberMetadata", "CurrentMemberAssignment")
+    },
+    **{f"ShareGroupTargetAssignment{name}Value": "group-coordinator" for name in ("Metadata", "Member")},
     "TransactionLogValue": "transaction-coordinator",
 }
 NOT_DECLARED = ("ListClientMetricsResources", "ShareGroup")  # prefixes of names

@@ -33,6 +33,7 @@ RECORDS: dict[str, type] = {
     "OffsetCommitValue": OffsetValue,
     "GroupMetadataValue": GroupValue,
     **{each.__name__: each for each in record_classes("consumer_group_records")},
+    **{each.__name__: each for each in record_classes("share_group_records")},
     **{each.__name__: each for each in record_classes("transaction_log")},
 }
 """What is declared like a message without being a request or response."""
@@ -127,8 +128,8 @@ def compare(message: str, cls: type, fields: tuple[Field, ...], version: int) ->
 
 RENAMED = {
     "EntryData": ("EntryResult",),
-    "TopicPartition": ("TopicPartitions", "TargetPartitions"),
-    "TopicPartitions": ("CurrentPartitions",),
+    "TopicPartition": ("TopicPartitions", "TargetPartitions", "SharedPartitions"),
+    "TopicPartitions": ("CurrentPartitions", "SharedPartitions"),
     "TopicMetadata": ("SubscribedTopic",),
     "PartitionMetadata": ("RackedPartition",),
     "MemberMetadata": ("MemberValue",),

@@ -29,6 +29,14 @@ from protocol.messages.consumer_group_records import (
     SubscribedTopic,
     TargetPartitions,
 )
+from protocol.messages.share_group_records import (
+    SharedPartitions,
+    ShareGroupCurrentMemberAssignmentValue,
+    ShareGroupMemberMetadataValue,
+    ShareGroupMetadataValue,
+    ShareGroupTargetAssignmentMemberValue,
+    ShareGroupTargetAssignmentMetadataValue,
+)
 
 TOPIC = bytes(15) + b"\1"
 
@@ -92,6 +100,23 @@ EXAMPLES: list[tuple[RecordKind, Value, str]] = [
         ConsumerGroupRegularExpressionValue(["ab"], 12, 1_700_000_000_000),
         "0000 02 03 6162 000000000000000c 0000018bcfe56800 00",
     ),
+    (RecordKind.SHARE_GROUP, ShareGroupMetadataValue(epoch=1), "0000 00000001 00"),
+    (
+        RecordKind.SHARE_MEMBER,
+        ShareGroupMemberMetadataValue(None, "c", "/127.0.0.1", ["t"]),
+        "0000 00 02 63 0b 2f3132372e302e302e31 02 02 74 00",
+    ),
+    (RecordKind.SHARE_TARGET_EPOCH, ShareGroupTargetAssignmentMetadataValue(1), "0000 00000001 00"),
+    (
+        RecordKind.SHARE_TARGET,
+        ShareGroupTargetAssignmentMemberValue([SharedPartitions(TOPIC, [0, 1])]),
+        "0000 02 00000000000000000000000000000001 03 00000000 00000001 00 00",
+    ),
+    (
+        RecordKind.SHARE_CURRENT,
+        ShareGroupCurrentMemberAssignmentValue(2, 1, 0, [SharedPartitions(TOPIC, [0])]),
+        "0000 00000002 00000001 00 02 00000000000000000000000000000001 02 00000000 00 00",
+    ),
 ]
 
 
@@ -103,6 +128,11 @@ KEYS: list[tuple[RecordKey, str]] = [
     (RecordKey(RecordKind.CONSUMER_TARGET, "g1", "m1"), "0007 0002 6731 0002 6d31"),
     (RecordKey(RecordKind.CONSUMER_CURRENT, "g1", "m1"), "0008 0002 6731 0002 6d31"),
     (RecordKey(RecordKind.CONSUMER_REGEX, "g1", "a.*"), "0010 0002 6731 0003 612e2a"),
+    (RecordKey(RecordKind.SHARE_MEMBER, "g1", "m1"), "000a 0002 6731 0002 6d31"),
+    (RecordKey(RecordKind.SHARE_GROUP, "g1"), "000b 0002 6731"),
+    (RecordKey(RecordKind.SHARE_TARGET_EPOCH, "g1"), "000c 0002 6731"),
+    (RecordKey(RecordKind.SHARE_TARGET, "g1", "m1"), "000d 0002 6731 0002 6d31"),
+    (RecordKey(RecordKind.SHARE_CURRENT, "g1", "m1"), "000e 0002 6731 0002 6d31"),
 ]
 
 

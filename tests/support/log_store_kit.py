@@ -35,6 +35,7 @@ from coordinator.storage.log_store import (
     Claim,
     ClaimLostError,
     LogStore,
+    StoredExtent,
 )
 from coordinator.storage.snapshot import file
 from coordinator.storage.snapshot.file import Binding, Contents, LastBatch
@@ -475,6 +476,27 @@ class LogStoreRules:
         await node.store.save_snapshot(claim, 6, snapshot(partition, 6))
         await self._trimmed(node, claim, below=12, left=2)
         assert await node.read(partition, 6) == joined(entries(4)[2:])
+
+    async def test_an_extent_needs_no_claim(self, world: StoreWorld) -> None:
+        node, reader, partition = await world.node(), await world.unannounced(), world.partition()
+
+        async def extent() -> StoredExtent:
+            return (await reader.store.extents([partition]))[partition]
+
+        assert await extent() == (0, 0, 0)
+        claim = await node.claim(partition)
+        assert await extent() == (0, 0, 0)
+        await node.append(claim, *entries(4))
+        assert await extent() == (0, 12, 0)
+        await node.store.save_snapshot(claim, 6, snapshot(partition, 6))
+        assert await extent() == (0, 12, 6)
+        if node.store.deletes_below_snapshots:
+            await self._trimmed(node, claim, below=6, left=2)
+            assert await extent() == (6, 12, 6)
+            await node.store.save_snapshot(claim, 12, snapshot(partition, 12))
+            await self._trimmed(node, claim, below=12, left=0)
+            assert await extent() == (12, 12, 12)
+        assert await node.append(claim, entry(12)) == AppendDurable(13), "the claim holds"
 
     async def test_trim_deletes_whole_batches_below_the_offset(self, world: StoreWorld) -> None:
         node, partition = await world.node(), world.partition()

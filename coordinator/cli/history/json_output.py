@@ -36,7 +36,7 @@ def change(found: GroupChange, reason: Rebalance | None) -> dict[str, Any]:
     return {
         **moment(record.timestamp_ms),
         "what": found.kind.value,
-        "type": "consumer" if record.is_consumer else "classic",
+        "type": record.type.value,
         "state": record.state,
         "generation": record.generation,
         "protocol_type": record.protocol_type,

@@ -1,7 +1,7 @@
 """`coordinator tables`: keeps commits, members, rebalances, moves and lag of all groups as Parquet, while they happen.
 
-It reads the offsets log of a data directory, or the offsets topic of any Kafka, with Spark's Structured Streaming. The
-tables are a history, so `coordinator history`, `restore` and `undo` answer from them.
+It reads the offsets log of a data directory or of a `log.engine`, or the offsets topic of any Kafka, with Spark's
+Structured Streaming. The tables are a history, so `coordinator history`, `restore` and `undo` answer from them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.cli.arguments import add_command_config, seconds
+from coordinator.cli.engine import add_engine
 from coordinator.cli.errors import CliError
 from coordinator.cli.history.arguments import (
     DEFAULT_DATA_DIR,
@@ -25,14 +26,14 @@ from coordinator.cli.history.arguments import (
     sources_of,
     writing_to,
 )
+from coordinator.cli.history.stream_origins import Connect, DirectoryOrigin, KafkaOrigin, Origin, origin_of
 from coordinator.cli.screen import tell
 from coordinator.processes.wall_clock import wall_ms
 
 if TYPE_CHECKING:
-    from coordinator.cli.client import Client
     from coordinator.history.lag_table import LagTable
     from coordinator.history.source import HistorySource
-    from coordinator.history.spark_stream import MicroBatch, StreamSource
+    from coordinator.history.spark_stream import MicroBatch
     from coordinator.history.stream_writer import StreamWriter
 
 DESCRIPTION: Final = """\
@@ -43,13 +44,12 @@ EPILOG: Final = """\
 examples:
   coordinator tables --tables-dir tables                                     from the data directory ./data
   coordinator tables --tables-dir tables --bootstrap-server kafka-1:9092     from any Kafka
+  coordinator tables --tables-dir tables --config server.properties          from the log.engine of these nodes
   coordinator tables --tables-dir tables --available-now                     what exists now, and the end
   coordinator history rebalances my-group --history-dir tables               ask the tables"""
 
 DEFAULT_EVERY_S: Final = 30.0
 TRIGGERS_BETWEEN_REMOVALS: Final = 100  # what is too old changes once a day
-
-Connect: TypeAlias = "Callable[[], Client]"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument(
         "--bootstrap-server", metavar="HOST:PORT,...", help="read the offsets topic of this Kafka instead"
     )
+    add_engine(parser)
     add_command_config(parser)
     add("--timeout", metavar="SECONDS", type=seconds, default=10.0, help="for an answer of a broker; default: 10")
     when = parser.add_mutually_exclusive_group()
@@ -83,7 +84,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     when.add_argument("--available-now", action="store_true", help="add what exists now, and end")
     add_retention(parser, "-1")
-    add("--lag-from", metavar="HOST:PORT,...", help="ask these brokers for the log ends; default: --bootstrap-server")
+    add(
+        "--lag-from",
+        metavar="HOST:PORT,...",
+        help="ask these brokers for the log ends and the names of topics; default: --bootstrap-server",
+    )
     add("--max-offsets-per-trigger", type=positive, default=1_000_000, metavar="N", help="default: 1000000")
     add(
         "--offsets-partitions", type=positive, metavar="N", help="of the offsets log, if the data directory has not all"
@@ -103,106 +108,12 @@ def run(arguments: argparse.Namespace) -> int:
         from coordinator.history.extract import locked
         from coordinator.storage.log.fs import RealFileSystem
 
-        if arguments.command_config is not None and not (arguments.bootstrap_server or arguments.lag_from):
-            raise CliError("--command-config is for a Kafka; name it with --bootstrap-server or --lag-from")
-        if arguments.bootstrap_server and arguments.lag_from:
-            raise CliError(
-                "--lag-from goes with a data directory: the Kafka of --bootstrap-server knows its own log ends"
-            )
-        connect = _connector(arguments)
+        origin = origin_of(arguments)
         with writing_to(arguments.tables_dir) as (arguments.tables_dir, push):
-            source = _source(arguments, connect)
-            with locked(source, RealFileSystem()), _spark(arguments) as spark:
-                _stream(arguments, source, connect, spark, push)
+            source = origin.tables()
+            with locked(source, RealFileSystem()), _spark(arguments, origin) as spark:
+                _stream(arguments, source, origin, spark, push)
     return 0
-
-
-def _connector(arguments: argparse.Namespace) -> Connect | None:
-    """Return a function that connects to the brokers; None: there are none.
-
-    Each trigger connects anew: a client keeps its connections and its deadline, and brokers restart.
-    """
-    addresses = arguments.lag_from or arguments.bootstrap_server
-    if addresses is None:
-        return None
-    from coordinator.cli.client import Client, read_command_config
-
-    config = read_command_config(arguments.command_config)
-    return lambda: Client(addresses, arguments.timeout, config)
-
-
-def _source(arguments: argparse.Namespace, connect: Connect | None) -> HistorySource:
-    """Return the tables, with the data directory or, of a Kafka, the facts that it tells."""
-    from coordinator.history.source import NO_DATA_DIR, HistorySource
-
-    if arguments.bootstrap_server is None:
-        arguments.data_dir = arguments.data_dir or Path(DEFAULT_DATA_DIR)
-        arguments.history_dir = arguments.tables_dir
-        sources = sources_of(arguments)
-        if not sources[0].data_dir.is_dir():
-            raise CliError(
-                f"there is no data directory {sources[0].data_dir}; name it with --data-dir, or a Kafka with "
-                "--bootstrap-server"
-            )
-        return sources[0]
-    assert connect is not None
-    with connect() as client:
-        cluster_id, partitions = _facts(client)
-    return HistorySource(arguments.tables_dir / NO_DATA_DIR, arguments.tables_dir, cluster_id, partitions)
-
-
-def _facts(client: Client) -> tuple[str, int]:
-    """Return the cluster id of a Kafka, and the number of partitions of its offsets topic."""
-    from coordinator.cli.client import explain
-    from coordinator.core.topics.names import OFFSETS_TOPIC
-
-    answer = client.metadata([OFFSETS_TOPIC])
-    topic = answer.topics[0]
-    if topic.error_code or not topic.partitions:
-        raise CliError(
-            f"the topic {OFFSETS_TOPIC} cannot be read: {explain(topic.error_code)}; it exists once a group has "
-            "committed, and its reader needs the ACLs Read and Describe on it",
-            1,
-        )
-    return answer.cluster_id or "", len(topic.partitions)
-
-
-def _names(connect: Connect | None, source: HistorySource) -> Callable[[], Mapping[str, str]]:
-    """Return a function that gives the names of topics by their ids."""
-    from coordinator.columnar.consumer_columns import topic_id_text
-    from coordinator.history.topic_names import topic_names
-
-    def of_files() -> Mapping[str, str]:
-        return topic_names(source.data_dir)
-
-    def of_kafka() -> Mapping[str, str]:
-        assert connect is not None
-        with connect() as client:
-            return {topic_id_text(each.topic_id): each.name or "" for each in client.metadata(None).topics}
-
-    return of_files if source.data_dir.is_dir() else of_kafka
-
-
-def _stream_source(arguments: argparse.Namespace, source: HistorySource) -> StreamSource:
-    from coordinator.history.spark_stream import DirectorySource, KafkaSource
-
-    if arguments.bootstrap_server is None:
-        dirs = [each.data_dir for each in sources_of(arguments)]
-        return DirectorySource(
-            dirs, arguments.max_offsets_per_trigger, arguments.skip_corrupt, source.cleaner_checkpoint
-        )
-    return KafkaSource(
-        arguments.bootstrap_server, _client_settings(arguments.command_config), arguments.max_offsets_per_trigger
-    )
-
-
-def _client_settings(path: Path | None) -> dict[str, str]:
-    """Return the settings of a file in Kafka's words as options of Spark's Kafka source."""
-    if path is None:
-        return {}
-    from coordinator.cli.command_config import read_settings
-
-    return {f"kafka.{name}": value for name, value in read_settings(path).items()}
 
 
 def _lag(connect: Connect | None, source: HistorySource, writer: StreamWriter) -> LagTable | None:
@@ -226,11 +137,7 @@ def _lag(connect: Connect | None, source: HistorySource, writer: StreamWriter) -
 
 
 def _stream(
-    arguments: argparse.Namespace,
-    source: HistorySource,
-    connect: Connect | None,
-    spark: Any,
-    push: Callable[[], object],
+    arguments: argparse.Namespace, source: HistorySource, origin: Origin, spark: Any, push: Callable[[], object]
 ) -> None:
     from coordinator.history.bucket import BucketError
     from coordinator.history.layout import COMMITS_DIR
@@ -238,9 +145,9 @@ def _stream(
     from coordinator.history.spark_stream import run as run_stream
     from coordinator.history.stream_writer import StreamWriter
 
-    writer = StreamWriter(source, _names(connect, source))
-    check_ends(writer.next_offsets, _log_ends(arguments, source, connect))
-    lag = _lag(connect, source, writer)
+    writer = StreamWriter(source, origin.names)
+    check_ends(writer.next_offsets, origin.ends(source))
+    lag = _lag(origin.connect, source, writer)
     progress = _Progress(as_json=arguments.json)
     limits = Limits(-1 if arguments.retention_ms is None else arguments.retention_ms)
 
@@ -258,10 +165,10 @@ def _stream(
             tell(f"the tables are not in the bucket yet: {error}; trying again at the next trigger")
         progress.show(batch, rows)
 
-    sources = sources_of(arguments) if arguments.bootstrap_server is None else ()
+    sources = sources_of(arguments) if isinstance(origin, DirectoryOrigin) else ()
     run_stream(
         spark,
-        _stream_source(arguments, source),
+        origin.log(source),
         writer,
         every_s=None if arguments.available_now else arguments.every,
         on_batch=on_batch,
@@ -279,29 +186,6 @@ def _add_events(sources: Iterable[HistorySource]) -> None:
     for source in sources:
         for problem in add_events(source, RealFileSystem()).problems:
             tell(f"some events are not in the tables: {problem}; trying again at the next trigger")
-
-
-def _log_ends(arguments: argparse.Namespace, source: HistorySource, connect: Connect | None) -> Mapping[int, int]:
-    """Return the ends of the partitions of the offsets log, as far as they are known."""
-    from coordinator.core.topics.names import OFFSETS_TOPIC
-
-    if arguments.bootstrap_server is None:
-        from coordinator.columnar.log_reader import Reading, log_end
-        from coordinator.history.segments import partitions_in
-        from coordinator.storage.file_names import offsets_log_dir
-
-        reading = Reading(skip_corrupt=arguments.skip_corrupt)
-        return {
-            number: log_end(offsets_log_dir(each.data_dir, number), reading).offset
-            for each in sources_of(arguments)
-            for number in partitions_in(each.data_dir)
-        }
-    from coordinator.cli.log_ends import log_end_offsets
-
-    assert connect is not None
-    with connect() as client:
-        ends = log_end_offsets(client, [(OFFSETS_TOPIC, number) for number in range(source.offsets_partitions)])
-    return {number: end for (_, number), end in ends.items()}
 
 
 def lag_rows(lag: LagTable, at_ms: int) -> int:
@@ -350,14 +234,14 @@ class _Progress:
 
 
 @contextmanager
-def _spark(arguments: argparse.Namespace) -> Iterator[Any]:
+def _spark(arguments: argparse.Namespace, origin: Origin) -> Iterator[Any]:
     """Run Spark, with its Kafka source if a Kafka is read. CliError: it cannot be started, or the stream failed."""
     from coordinator.cli.history.all_groups import spark_session
 
     conf = {}
     if arguments.jars is not None:
         conf["spark.jars"] = arguments.jars
-    elif arguments.bootstrap_server is not None:
+    elif isinstance(origin, KafkaOrigin):
         from coordinator.history.spark_stream import kafka_package
 
         conf["spark.jars.packages"] = arguments.packages or kafka_package()

@@ -109,5 +109,5 @@ def _apply(group: StoredGroup, key: RecordKey, value: Value) -> None:
         group.targets[key.second] = value
     elif isinstance(value, ConsumerGroupCurrentMemberAssignmentValue):
         group.members[key.second] = group.members.get(key.second, _NO_MEMBER)._replace(current=value)
-    else:
+    elif isinstance(value, ConsumerGroupRegularExpressionValue):
         group.regexes[key.second] = value

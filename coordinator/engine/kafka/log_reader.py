@@ -124,6 +124,12 @@ class LogReader:
                     yield each
                 row = []
 
+    async def first_offset(self) -> int | None:
+        """Return the offset of the log at which the batches that are left begin; None: there are none."""
+        async for counted in self.rows(0, ONE_BATCH):
+            return max(counted.piece.base_offset, self.start_offset - counted.shift)
+        return None
+
     async def end_before(self, claimed_at: int, known_at: int, known_end: int) -> int:
         """Return the end of the log at a claim record. `known_end` is its end at the claim record at `known_at`.
 

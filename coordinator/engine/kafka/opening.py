@@ -17,7 +17,7 @@ from coordinator.engine.kafka.documents import KafkaDocuments
 from coordinator.engine.kafka.probe import prove_fencing
 from coordinator.engine.kafka.security import FILE_KEY, read_security
 from coordinator.engine.kafka.store import KafkaLogStore
-from coordinator.engine.kafka.topics import open_topics
+from coordinator.engine.kafka.topics import find_topics, open_topics
 from coordinator.membership.directory import Engine
 from coordinator.storage.log_store import LogStoreError
 from coordinator.storage.store_partitions import StorePartitions
@@ -36,8 +36,11 @@ UNAUTHORIZED: Final = frozenset(
 )
 
 
-async def open_kafka(config: Config, node_id: int) -> Engine:
-    """Connect to the cluster and check it. Raises LogStoreError with a sentence for the user."""
+async def open_kafka(config: Config, node_id: int, *, for_reading: bool = False) -> Engine:
+    """Connect to the cluster and check it. Raises LogStoreError with a sentence for the user.
+
+    `for_reading`: the topics must be there, and the cluster need not fence.
+    """
     if config.log_engine_user_file or config.log_engine_password_file:
         raise LogStoreError(
             "log.engine.user.file and log.engine.password.file mean nothing for Kafka; write the login into the file "
@@ -51,10 +54,13 @@ async def open_kafka(config: Config, node_id: int) -> Engine:
     cluster: ClusterTopic | None = None
     try:
         await make_contact(client, brokers, security)
-        topics = await open_topics(
-            client, name, StorePartitions.of(config), require_sync=config.log_engine_require_sync
-        )
-        await prove_fencing(client, topics.probe, f"{name}-probe-{node_id}")
+        if for_reading:
+            topics = await find_topics(client, name)
+        else:
+            topics = await open_topics(
+                client, name, StorePartitions.of(config), require_sync=config.log_engine_require_sync
+            )
+            await prove_fencing(client, topics.probe, f"{name}-probe-{node_id}")
         cluster = ClusterTopic(client, topics.nodes)
         cluster.start()
         await cluster.catch_up()

@@ -8,7 +8,7 @@ producer any more (its state expires, and ids are replaced), offsets decide: see
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from coordinator.core.live_cluster import NO_NODE
@@ -31,6 +31,7 @@ from coordinator.storage.log_store import (
     Claim,
     ClaimLostError,
     LogStoreError,
+    StoredExtent,
     StoredSnapshot,
 )
 from protocol.errors import ProtocolError
@@ -212,6 +213,22 @@ class KafkaLogStore:
         return found[: len(wanted)] == wanted
 
     # -- reading, snapshots, deletion ----------------------------------------------------------------------------
+
+    async def extents(self, partitions: Iterable[int]) -> Mapping[int, StoredExtent]:
+        """Return the extents of partitions. Raises LogStoreError."""
+        return await self._as_store_error(self._extents(partitions))
+
+    async def _extents(self, partitions: Iterable[int]) -> dict[int, StoredExtent]:
+        snapshots = (await self._cluster.catch_up()).snapshots
+        found = {}
+        for partition in partitions:
+            snapshot = snapshots.get(partition)
+            covered = snapshot.next_offset if snapshot is not None else 0
+            reader = await LogReader.open(self._client, self._topics.log(partition))
+            end = await reader.end_before(reader.end_offset, -1, covered)
+            start = await reader.first_offset()
+            found[partition] = StoredExtent(end if start is None else start, end, covered)
+        return found
 
     async def batches(
         self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20, *, joined: bool = False

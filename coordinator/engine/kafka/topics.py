@@ -90,6 +90,20 @@ async def open_topics(
     return EngineTopics(name, int(settings.get("max.message.bytes", MAX_MESSAGE_BYTES)))
 
 
+async def find_topics(client: KafkaClient, name: str) -> EngineTopics:
+    """Return the topics for a program that only reads them. Raises LogStoreError if they are not there."""
+    topics = EngineTopics(name, MAX_MESSAGE_BYTES)
+    for topic in (await client.metadata([topics.offsets, topics.nodes.topic])).topics:
+        if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise LogStoreError(
+                f"Kafka at {client.address} has no topic {topic.name}; check log.engine and cluster.id: the first node "
+                "that starts with them makes it",
+                may_pass=False,
+            )
+        raise_for(topic.error_code)
+    return topics
+
+
 async def _create(client: KafkaClient, topic: _Wanted, require_sync: bool) -> None:
     known = await client.metadata([topic.name])
     code = known.topics[0].error_code

@@ -25,6 +25,7 @@ _ADVICE: Final = {
     _READ_ONLY: "it takes no writes; give the address of the primary, or all addresses with "
     "target_session_attrs=read-write",
     "3D000": "create the database (CREATE DATABASE), or correct log.engine",
+    "42P01": "check cluster.id; the first node that starts with it makes the tables",
     "42501": "let a database administrator GRANT what is missing",
     "53100": "make room on the disk of the database",
     "53200": "give the database more memory",

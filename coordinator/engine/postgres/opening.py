@@ -20,15 +20,21 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("coordinator.cluster")
 
 
-async def open_postgres(config: Config, node_id: int, *, clock: Callable[[], float] = time.monotonic) -> Engine:
+async def open_postgres(
+    config: Config, node_id: int, *, clock: Callable[[], float] = time.monotonic, for_reading: bool = False
+) -> Engine:
     """Connect to the database, check it, and make its tables. Raises LogStoreError with a sentence for the user.
 
-    `clock` counts the seconds for which other nodes were silent.
+    `clock` counts the seconds for which other nodes were silent. `for_reading`: nothing is made, and the connection is
+    opened when it is needed.
     """
     settings = read_settings(config, node_id)
     claimant = Claimant(node_id)
     directory = PostgresDirectory(settings, claimant, clock)
     store = PostgresLogStore(settings, claimant)
+    engine = Engine(store, directory, PostgresDocuments(settings, store.work, directory))
+    if for_reading:
+        return engine
     try:
         await directory.open()
         await store.open()
@@ -37,4 +43,4 @@ async def open_postgres(config: Config, node_id: int, *, clock: Callable[[], flo
         await store.close()
         raise
     LOG.info("opened %s schema=%s", settings.name, settings.schema)
-    return Engine(store, directory, PostgresDocuments(settings, store.work, directory))
+    return engine

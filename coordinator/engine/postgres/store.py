@@ -6,7 +6,7 @@ of their own, so that no load delays a commit.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.engine.postgres.appender import Appender
@@ -14,7 +14,7 @@ from coordinator.engine.postgres.log_end import log_end
 from coordinator.engine.postgres.server_checks import check_sync
 from coordinator.engine.postgres.session import DatabaseSession
 from coordinator.engine.postgres.snapshots import PostgresSnapshots
-from coordinator.storage.log_store import AppendOutcome, Claim, ClaimLostError, StoredSnapshot
+from coordinator.storage.log_store import AppendOutcome, Claim, ClaimLostError, StoredExtent, StoredSnapshot
 
 if TYPE_CHECKING:
     from coordinator.engine.postgres.claimant import Claimant
@@ -35,6 +35,14 @@ WITH taken AS (
 ) SELECT epoch, pg_notify($5, $3::text) FROM taken
 """
 _END: Final = f"SELECT {log_end('$1')}"
+# The lock makes the transaction one that writes: its commit waits for the standby, and so for all that it has read. It
+# is one that hinders neither an append nor a claim.
+_EXTENTS: Final = f"""
+WITH held AS (SELECT p FROM owner ORDER BY p LIMIT 1 FOR KEY SHARE)
+SELECT t.p, (SELECT base FROM log WHERE log.p = t.p ORDER BY base LIMIT 1), {log_end("t.p")},
+       COALESCE((SELECT next_offset FROM snapshot WHERE snapshot.p = t.p), 0), (SELECT count(*) FROM held)
+FROM unnest($1::int[]) AS t(p)
+"""
 _RELEASE: Final = """
 WITH released AS (
     UPDATE owner SET released = true
@@ -102,6 +110,11 @@ class PostgresLogStore:
     async def resolve(self, claim: Claim, entries: Sequence[Entry]) -> AppendOutcome:
         """Append again, or find the batches there. Never AppendFailed."""
         return await self._appender.resolve(claim, entries)
+
+    async def extents(self, partitions: Iterable[int]) -> Mapping[int, StoredExtent]:
+        """Return the extents of partitions, which are on the standby, too."""
+        rows = await self.work.fetch(_EXTENTS, list(partitions))
+        return {p: StoredExtent(end if start is None else start, end, covered) for p, start, end, covered, _ in rows}
 
     async def batches(
         self, partition: int, from_offset: int, chunk_bytes: int = 8 << 20, *, joined: bool = False

@@ -47,6 +47,19 @@ def test_a_kafka_is_asked_for_its_own_log_ends(tmp_path: Path, capsys: pytest.Ca
     assert "--lag-from goes with a data directory" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--data-dir", "data", "--log-engine", "postgresql://127.0.0.1/kgc"], "name one log"),
+        (["--bootstrap-server", "127.0.0.1:1", "--config", "server.properties"], "name one log"),
+        (["--cluster-id", "prod"], "name it with --log-engine or --config"),
+    ],
+)
+def test_one_log_is_named(words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tables("--tables-dir", tmp_path / "tables", *words) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_brokers_that_do_not_answer_leave_the_stream_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers: list[dict[tuple[str, int], int]] = []
 

@@ -41,9 +41,13 @@ async def test_a_wait_for_the_standby_that_was_cancelled_is_unknown(
     assert await reader.read(0) == joined([entry(0), entry(1)])
     resolved = await node.store.resolve(claim, [entry(1)])
     assert isinstance(resolved, AppendUnknown), "that the row is there proves nothing while the standby is away"
+    hasty = await database.unannounced(database.config(log_engine_timeout_ms=200))
+    with pytest.raises(LogStoreError):
+        await hasty.store.extents([0])
 
     await asyncio.to_thread(standby.start)
     assert await node.resolved(claim, entry(1)) == AppendDurable(2)
+    assert await hasty.store.extents([0]) == {0: (0, 2, 0)}
     assert standby.sql("SELECT count(*) FROM kgc_test.log", database.name) == "2"
     await database.close()
 
