@@ -80,6 +80,14 @@ bench-tables: setup ## coordinator tables at a real Kafka under load, killed aga
 bench-testing: setup ## servers for tests side by side, from start to first assignment, in four languages (ten minutes)
 	$(PY) bench/testing_tools.py --markdown bench/build/testing.md $(ARGS)
 
+# Not with the others: they take Spark, and real clients.
+.PHONY: bench-whatif whatif-live
+bench-whatif: setup ## coordinator whatif: CPU of a run, runs a second with Spark (three minutes; all 500,000 runs with ARGS=--full)
+	$(PY) bench/whatif.py --markdown bench/build/whatif.md $(ARGS)
+
+whatif-live: setup ## predictions of coordinator whatif beside live runs of librdkafka (five minutes)
+	$(PY) bench/whatif_live.py --markdown bench/build/whatif_live.md $(ARGS)
+
 .PHONY: sparkbench
 sparkbench: setup ## compaction, mode by mode beside the plain implementation (about a quarter of an hour; needs Java)
 	$(PY) bench/compaction.py $(ARGS)

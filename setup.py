@@ -28,6 +28,7 @@ COORDINATOR = """
     server.answers server.connection server.connections server.frame_templates
     server.api.handler server.api.join_group server.api.leave_group server.api.offset_commit
     server.api.offset_fetch server.api.sync_group
+    whatif.assignors whatif.client whatif.player
 """
 EXCEPT = """
     core/cluster core/registry core/group/states_doc core/purgatory/mypyc

@@ -41,6 +41,11 @@ class OwnerHistory:
         return f"<OwnerHistory {self._kept_bytes} bytes of {len(self._groups)} groups>"
 
     @property
+    def keeps_any(self) -> bool:
+        """False if it may not take any memory (group.owners.max.bytes=0)."""
+        return self._max_bytes > 0
+
+    @property
     def kept_bytes(self) -> int:
         """About how much memory it takes."""
         return self._kept_bytes

@@ -54,6 +54,8 @@ class OwnersAfter:
 
     def note(self, history: OwnerHistory) -> Steps:
         """Note the owners. The former ones must not be taken apart before this has ended."""
+        if not history.keeps_any:
+            return
         at_ms, offset_ms = self._times
         gave_up = []
         for number, (key, (_, assignment, first_ms, first)) in enumerate(self._holdings.items(), 1):

@@ -1,0 +1,1 @@
+"""`coordinator whatif`: recorded groups, replayed with other settings."""
