@@ -151,6 +151,14 @@ incidents-observed: setup ## twenty incidents, half at a real Kafka; writes docs
 corpus: setup ## record again what a real Kafka answers to the scripts that make test replays
 	$(PY) -m tests.conformance.corpus $(ARGS)
 
+# The groups are played through the core; seeds 1 to 5 were used to choose thresholds.
+.PHONY: report-corpus report-live
+report-corpus: setup ## precision and recall of coordinator report on groups with planted causes: SEED="9 10 11" (two minutes)
+	$(PY) -m tests.report.score --seeds $(or $(SEED),9 10 11) --mistakes $(ARGS)
+
+report-live: setup ## the same for groups of real clients, at a daemon (two minutes)
+	$(PY) -m tests.report.live $(ARGS)
+
 # One target with TARGET=batches; RUNS=1000000 executions of each instead of SECONDS=60.
 .PHONY: fuzz fuzz-sessions fuzz-record fuzz-files fuzz-logins
 fuzz: $(VENV)/.installed-fuzz ## coverage-guided, each target a minute, two at once: TARGET=batches, SECONDS= or RUNS=, ARGS=--keep

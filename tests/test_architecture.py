@@ -36,6 +36,7 @@ LAYERS = (
     "coordinator.compaction",
     "coordinator.selfcheck",
     "coordinator.history",
+    "coordinator.report",
     "coordinator.whatif",
     "coordinator.observe",
     "coordinator.server",

@@ -40,6 +40,7 @@ COMMANDS: Final = {
     "history": Command(
         "coordinator.cli.history.command", "show past commits, rebalances and rates, and partitions that stand still"
     ),
+    "report": Command("coordinator.cli.history.report", "report what troubled groups in the last days, and what to do"),
     "tables": Command(
         "coordinator.cli.history.stream", "keep commits, members, rebalances, moves and lag as Parquet tables"
     ),
