@@ -59,7 +59,12 @@ def pairs(rows: Sequence[tuple[str, float, float]], unit: str) -> str:
     from math import log10
 
     most = max((log10(max(*values, 1) + 1) for _, *values in rows), default=1) or 1
+    bottom = len(rows) * 18
     parts = []
+    for power in range(int(most) + 1):
+        x = LEFT + log10(10**power + 1) / most * (WIDTH - LEFT - 12)
+        parts.append(f'<line x1="{x:.1f}" y1="0" x2="{x:.1f}" y2="{bottom}" stroke="{GREY}" stroke-opacity="0.3"/>')
+        parts.append(_text(x, bottom + 14, f"{10**power:,} {unit}".replace(",", " "), "middle"))
     for place, (name, before, after) in enumerate(rows):
         y = place * 18 + 9
         left, right = (LEFT + log10(value + 1) / most * (WIDTH - LEFT - 12) for value in (before, after))
@@ -69,7 +74,7 @@ def pairs(rows: Sequence[tuple[str, float, float]], unit: str) -> str:
         parts.append(f'<line x1="{left:.1f}" y1="{y}" x2="{right:.1f}" y2="{y}" stroke="{colour}" stroke-width="2"/>')
         parts.append(f'<circle cx="{left:.1f}" cy="{y}" r="3" fill="{GREY}"><title>{escape(title)}</title></circle>')
         parts.append(f'<circle cx="{right:.1f}" cy="{y}" r="5" fill="{colour}"><title>{escape(title)}</title></circle>')
-    return _svg(len(rows) * 18 + 4, parts)
+    return _svg(bottom + 20, parts)
 
 
 def _cycle(number: int) -> list[str]:
