@@ -130,11 +130,21 @@ def _missing(directory: Path, files: Sequence[TableFile]) -> Iterator[_Missing]:
             yield _Missing(base, start, following)
 
 
+def newest_ms(file: TableFile) -> int:
+    """Return the time of the newest event of a file."""
+    return _largest(file, "at_ms", -1)
+
+
 def _end(file: TableFile) -> int:
     """Return the offset after the last event of a file."""
+    return _largest(file, "log_offset", file.start - 1) + 1
+
+
+def _largest(file: TableFile, column: str, default: int) -> int:
     metadata = pq.read_metadata(file.path)
-    groups = [metadata.row_group(number).column(0).statistics.max for number in range(metadata.num_row_groups)]
-    return max(groups, default=file.start - 1) + 1
+    place = EVENTS.get_field_index(column)
+    groups = [metadata.row_group(number).column(place).statistics.max for number in range(metadata.num_row_groups)]
+    return max(groups, default=default)
 
 
 def load_events(source: HistorySource, group: str) -> list[StoredEvent]:

@@ -65,6 +65,10 @@ class LagTable:
                 else:
                     self._committed[key] = offset
 
+    def forget_written(self) -> None:
+        """Let the next rows be of all partitions, because older rows were removed."""
+        self._written.clear()
+
     def write(self, at_ms: int) -> int:
         """Ask for the ends, and write a row for each partition whose figures changed. Return how many rows."""
         ends = self.ends({key[1:] for key in self._committed})

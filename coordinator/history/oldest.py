@@ -9,6 +9,7 @@ question reads, whatever its times.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -63,12 +64,12 @@ _RECORDS: Final = {GROUPS_DIR: (GROUPS, ""), CONSUMERS_DIR: (CONSUMERS, ", r.kin
 
 
 class OldestSegment:
-    """The segment that takes the place of `run`, the first segments of a partition. Files that are missing are left."""
+    """The segment that takes the place of `run`, the first segments of a partition, none of whose files is missing."""
 
-    def __init__(self, history_dir: Path, partition: int, run: Sequence[ExtractedSegment], fs: FileSystem) -> None:
+    def __init__(self, history_dir: Path, partition: int, run: Sequence[ExtractedSegment]) -> None:
         self.run = list(run)
         self._history_dir = history_dir
-        self._files = [name for line in run for name in line.files if fs.exists(history_dir / name)]
+        self._files = [name for line in run for name in line.files]
         start = run[0].start
         self._tables = {path_by_day(history_dir, COMMITS_DIR, BEFORE_ALL_DAYS, partition, start): self._commits()}
         for table, (schema, key) in _RECORDS.items():
@@ -95,7 +96,11 @@ class OldestSegment:
 
     def remove_others(self, fs: FileSystem) -> None:
         for name in set(self._files) - set(self.line.files):
-            fs.unlink(self._history_dir / name)
+            path = self._history_dir / name
+            fs.unlink(path)
+            with suppress(OSError):  # they have other files
+                fs.rmdir(path.parent)
+                fs.rmdir(path.parent.parent)
 
     def _commits(self) -> pa.Table:
         kept = self._ask(_LAST_COMMITS, (COMMITS_DIR, TRANSACTIONS_DIR))

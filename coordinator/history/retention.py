@@ -14,8 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import duckdb
+import pyarrow as pa
+
 from coordinator.history import file_list
-from coordinator.history.extract import locked
+from coordinator.history.events import newest_ms
+from coordinator.history.extract import ExtractError, locked
 from coordinator.history.file_list import ExtractedSegment
 from coordinator.history.joining import PartitionFiles
 from coordinator.history.layout import LAG_DIR, all_files, event_files
@@ -48,6 +52,7 @@ class RemovedHistory:
     segments: int = 0
     bytes: int = 0
     left_bytes: int = 0
+    lag_files: int = 0
 
 
 def forget_old(source: HistorySource, limits: Limits, now_ms: int, fs: FileSystem) -> RemovedHistory:
@@ -58,16 +63,17 @@ def forget_old(source: HistorySource, limits: Limits, now_ms: int, fs: FileSyste
 
 def forget_in(source: HistorySource, limits: Limits, now_ms: int, fs: FileSystem) -> RemovedHistory:
     """Do the same while the lock of the history is held."""
-    _forget_events_and_lag(source, limits.oldest_ms(now_ms), fs)
+    lag_files = _forget_events_and_lag(source, limits.oldest_ms(now_ms), fs)
     history_dir = source.history_dir
     marks = read_marks(history_dir, fs)
     if marks is None:
-        return RemovedHistory()
+        return RemovedHistory(lag_files=lag_files)
     segments, before = 0, None
     while True:
         lists = {
-            partition: [line for line in file_list.read(history_dir, partition, fs) if line.start < mark.next_offset]
+            partition: lines
             for partition, mark in marks.partitions.items()
+            if (lines := _whole_list(history_dir, partition, mark, fs))
         }
         sizes = _sizes(history_dir, lists)
         left = sum(sizes.values())
@@ -75,22 +81,46 @@ def forget_in(source: HistorySource, limits: Limits, now_ms: int, fs: FileSystem
         due = {partition: count for partition, count in _too_old(lists, sizes, limits, now_ms).items() if count > 1}
         for partition, lines in lists.items():
             files = PartitionFiles(history_dir, partition, marks, lines, fs)
-            is_whole = len(lines) >= marks.of(partition).segments  # else the list is damaged; see `file_list.missing`
-            if partition in due and is_whole:
+            if partition in due:
                 segments += due[partition] - 1
-                files.replace(OldestSegment(history_dir, partition, lines[: due[partition]], fs))
+                files.replace(_oldest(history_dir, partition, lines[: due[partition]]))
                 marks = files.marks
             _sweep(history_dir, partition, marks.of(partition), files.lines, fs)
         if not due:
-            return RemovedHistory(segments, before - left, left)
+            return RemovedHistory(segments, before - left, left, lag_files)
 
 
-def _forget_events_and_lag(source: HistorySource, oldest_ms: int, fs: FileSystem) -> None:
-    """Remove the files that were written longer ago. Questions do not count them as missing."""
-    events = (file.path for each in range(source.offsets_partitions) for file in event_files(source.history_dir, each))
-    for path in (*events, *(source.history_dir / LAG_DIR).rglob("at-*.parquet")):
-        if path.stat().st_mtime * 1000 < oldest_ms:
-            fs.unlink(path)
+def _whole_list(history_dir: Path, partition: int, mark: Mark, fs: FileSystem) -> list[ExtractedSegment]:
+    """Return the segments below the mark; none if files are missing or not listed: nothing is removed then.
+
+    `file_list.missing` tells of missing files. A version without lists has left files that are not listed.
+    """
+    lines = [line for line in file_list.read(history_dir, partition, fs) if line.start < mark.next_offset]
+    there = {str(file.path.relative_to(history_dir)): file.start for file in all_files(history_dir, partition, fs)}
+    is_whole = len(lines) >= mark.segments and all(name in there for line in lines for name in line.files)
+    return lines if is_whole and lines and min(there.values(), default=0) >= lines[0].start else []
+
+
+def _oldest(history_dir: Path, partition: int, run: Sequence[ExtractedSegment]) -> OldestSegment:
+    try:
+        return OldestSegment(history_dir, partition, run)
+    except (duckdb.Error, pa.ArrowException) as error:
+        reason = str(error).partition("\n")[0]
+        raise ExtractError(
+            f"a file of the history in {history_dir} is damaged ({reason}); restore it from a copy"
+        ) from None
+
+
+def _forget_events_and_lag(source: HistorySource, oldest_ms: int, fs: FileSystem) -> int:
+    """Remove the files of older times, and return how many were of lag. Questions do not count them as missing."""
+    for partition in range(source.offsets_partitions):
+        for file in event_files(source.history_dir, partition):
+            if newest_ms(file) < oldest_ms:
+                fs.unlink(file.path)
+    lag = [path for path in (source.history_dir / LAG_DIR).rglob("at-*.parquet") if int(path.stem[3:]) < oldest_ms]
+    for path in lag:
+        fs.unlink(path)
+    return len(lag)
 
 
 def _sizes(history_dir: Path, lists: Mapping[int, Sequence[ExtractedSegment]]) -> dict[ExtractedSegment, int]:
@@ -131,14 +161,10 @@ def _too_old(
 
 
 def _sweep(history_dir: Path, partition: int, mark: Mark, lines: Sequence[ExtractedSegment], fs: FileSystem) -> None:
-    """Remove the files between the first segment and the mark that are not listed.
-
-    Before the first segment are files of a version without lists.
-    """
+    """Remove the files below the mark that are not listed."""
     listed = {name for line in lines for name in line.files}
-    start = lines[0].start if lines else mark.next_offset
     for file in all_files(history_dir, partition, fs):
-        if start <= file.start < mark.next_offset and str(file.path.relative_to(history_dir)) not in listed:
+        if file.start < mark.next_offset and str(file.path.relative_to(history_dir)) not in listed:
             fs.unlink(file.path)
             with suppress(OSError):  # it has other files
                 fs.rmdir(file.path.parent)

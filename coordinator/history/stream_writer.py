@@ -22,7 +22,7 @@ from coordinator.columnar.row_columns import ROWS, records_of_rows
 from coordinator.history.change_writer import ChangeWriter
 from coordinator.history.extract import Extracted, ExtractTask, begin, entered, forget_leftovers, write_files
 from coordinator.history.joining import AT_ONCE, join_small
-from coordinator.history.retention import Limits, forget_in
+from coordinator.history.retention import Limits, RemovedHistory, forget_in
 from coordinator.history.rows import rows_of
 from coordinator.history.source import HistorySource
 from coordinator.history.topic_names import keep_names, kept_names
@@ -121,10 +121,11 @@ class StreamWriter:
             self._added[partition] = 0
         return done
 
-    def forget_old(self, limits: Limits, now_ms: int) -> None:
+    def forget_old(self, limits: Limits, now_ms: int) -> RemovedHistory:
         """Remove what the limits do not allow. OSError if the disk refuses."""
-        forget_in(self.source, limits, now_ms, self.fs)
+        removed = forget_in(self.source, limits, now_ms, self.fs)
         self.marks = read_marks(self.source.history_dir, self.fs) or self.marks
+        return removed
 
     def _kept_names(self) -> Mapping[str, str]:
         """Add the names of topics to those in the history, which may be read where the log is not."""

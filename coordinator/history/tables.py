@@ -37,7 +37,7 @@ from coordinator.history.segments import SegmentsError, segment_bases
 from coordinator.history.source import HistorySource
 from coordinator.history.topic_names import kept_names, topic_names
 from coordinator.storage.file_names import offsets_log_dir
-from coordinator.storage.history_marks import NO_MARKS, NOT_EXTRACTED, Mark, Marks, read_marks
+from coordinator.storage.history_marks import NO_MARKS, NOT_EXTRACTED, Mark, Marks, MarksError, read_marks
 
 _CLOCKS_MS: Final = 3_600_000  # how far the times of two segments may be out of order
 _TRIES: Final = 3
@@ -104,7 +104,31 @@ def _loaded(
     skip_corrupt: bool,
     until_ms: int | None = None,
 ) -> GroupHistory:
+    """Load a group; again if the mark moved, because rows may have been left out or joined meanwhile."""
     partition = source.partition_of(group)
+    for tries in range(_TRIES):
+        before = _mark(source, partition)
+        is_last = tries == _TRIES - 1
+        try:
+            found = _load_once(source, group, partition, stored_rows, skip_corrupt=skip_corrupt, until_ms=until_ms)
+        except (MarksError, HistoryError, FileNotFoundError):
+            if is_last or _mark(source, partition) == before:
+                raise
+            continue
+        if is_last or _mark(source, partition) == before:
+            break
+    return found
+
+
+def _load_once(
+    source: HistorySource,
+    group: str,
+    partition: int,
+    stored_rows: Callable[[int, Mark, Rows], Rows],
+    *,
+    skip_corrupt: bool,
+    until_ms: int | None,
+) -> GroupHistory:
     directory = offsets_log_dir(source.data_dir, partition)
     mark = _mark(source, partition)
     blocks: list[RowBlock] = []

@@ -11,7 +11,7 @@ have followed, so the text is answered again.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -174,7 +174,7 @@ def _paths(table: Table, history_dir: Path, marks: Marks, partitions: int) -> It
         listed = {name for line in lines for name in line.files}
         starts = [line.start for line in lines]
         for file in files:
-            place = bisect_left(starts, file.start) - 1
+            place = bisect_right(starts, file.start) - 1
             is_inside = place >= 0 and file.start < lines[place].end
             if not is_inside or str(file.path.relative_to(history_dir)) in listed:
                 yield str(file.path)

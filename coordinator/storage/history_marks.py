@@ -90,14 +90,18 @@ def read_marks(history_dir: Path, fs: FileSystem | None = None) -> Marks | None:
 
 def write_marks(history_dir: Path, marks: Marks, fs: FileSystem | None = None) -> None:
     """Replace the marks in one step; durable on return. OSError as the disk gives it."""
+    write_atomically(fs or RealFileSystem(), history_dir / MARKS_NAME, encode_marks(marks))
+
+
+def encode_marks(marks: Marks) -> bytes:
+    """Return the content of `marks.json`."""
     facts = {
         "version": VERSION,
         "cluster_id": marks.cluster_id,
         "offsets_partitions": marks.offsets_partitions,
         "partitions": {str(number): asdict(mark) for number, mark in sorted(marks.partitions.items())},
     }
-    data = (json.dumps(facts, indent=1) + "\n").encode()
-    write_atomically(fs or RealFileSystem(), history_dir / MARKS_NAME, data)
+    return (json.dumps(facts, indent=1) + "\n").encode()
 
 
 def mark_of(history_dir: Path, partition: int) -> int:

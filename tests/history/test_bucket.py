@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import fsspec
 import pytest
@@ -13,8 +14,8 @@ from moto.server import ThreadedMotoServer
 from pyarrow import fs as arrow_fs
 
 from coordinator.cli.main import main
-from coordinator.history import bucket as bucket_module
 from coordinator.history.bucket import Bucket, BucketError, shown, writing
+from coordinator.history.commits import Cut, standing
 from coordinator.history.events import extract_events
 from coordinator.history.extract import extract
 from coordinator.history.retention import Limits, forget_old
@@ -52,7 +53,7 @@ def url(request: pytest.FixtureRequest, server: str, tmp_path: Path, monkeypatch
 
 def content(directory: Path) -> dict[str, bytes]:
     """Return the files of a history."""
-    own = ("pulled.json", "lock", ".lock", "writer.lock")
+    own = ("pulled.json", ".lock", "writer.lock", "pull.lock")
     files = (path for path in directory.rglob("*") if path.is_file() and path.name not in own)
     return {str(path.relative_to(directory)): path.read_bytes() for path in files}
 
@@ -86,43 +87,82 @@ class KilledError(Exception):
     """The end of a run."""
 
 
-@pytest.mark.parametrize("left", [0, 1, 4, 11, -1])
+@pytest.mark.parametrize("stop", [0, 1, 2, 6, 12, 13, 14, 15, 20])
+@pytest.mark.parametrize("forgets", [False, True])
 def test_a_push_that_ends_anywhere_is_completed_by_the_next_run(
-    tmp_path: Path, url: str, left: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, stop: int, monkeypatch: pytest.MonkeyPatch, *, forgets: bool
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    fsspec.filesystem("memory").store.clear()
+    url = f"memory:///tables/{tmp_path.name}"
     segments = LogWriter().write(seeded(3, 120, ANYTHING)).segments
-    source = data_dir(tmp_path / "data", segments[: len(segments) // 2])
+
+    def work(source: HistorySource) -> None:
+        extract(source)
+        forget_old(source, Limits(0 if forgets else -1), 1 << 42, FS)
+
     with writing(url) as bucket:
-        extract(HistorySource.of(source.data_dir, bucket.copy))
+        extract(HistorySource.of(data_dir(tmp_path / "data", segments[: len(segments) // 2]).data_dir, bucket.copy))
         bucket.push()
     source = data_dir(tmp_path / "more", segments)
-    with pytest.raises(KilledError), writing(url) as bucket:
-        extract(HistorySource.of(source.data_dir, bucket.copy))
-        counted = [left]
-        facts = bucket_module._facts
+    expected = HistorySource.of(source.data_dir, tmp_path / "expected")
+    work(expected)
+    with writing(url) as bucket:
+        work(HistorySource.of(source.data_dir, bucket.copy))
+        left = [stop]
 
-        def killed(path: Path) -> Any:
-            counted[0] -= path.name != "marks.json" or left >= 0
-            if counted[0] == -1 or (left < 0 and path.name == "marks.json"):
+        def killed(self: Bucket, name: str, data: bytes) -> None:
+            left[0] -= 1
+            if left[0] < 0:
                 raise KilledError
-            return facts(path)
+            put(self, name, data)
 
-        monkeypatch.setattr(bucket_module, "_facts", killed)
+        put = Bucket._write
+        with monkeypatch.context() as patched, suppress(KilledError):
+            patched.setattr(Bucket, "_write", killed)
+            bucket.push()
+        reader = Bucket.of(url)
+        reader.pull()
+        half, whole = HistorySource.of(tmp_path / "none", reader.copy), load_group(source, "g")
+        for group in GROUPS:  # nothing is missing, and nothing is there twice
+            past = load_group(half, group)
+            assert len(set(past.commits.log_offset)) == len(past.commits)
+        past = load_group(half, "g")
+        for cut in range(past.compacted_to, past.extracted_to):
+            assert standing(past.commits, Cut(before_offset=cut)) == standing(whole.commits, Cut(before_offset=cut))
+        if stop % 2:
+            bucket.push()  # the same process goes on
+    with writing(url) as bucket:
+        work(HistorySource.of(source.data_dir, bucket.copy))
         bucket.push()
-    monkeypatch.undo()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-    reader = Bucket.of(url)
     reader.pull()
-    half = HistorySource.of(tmp_path / "none", reader.copy)
+    found, wanted = content(reader.copy), content(expected.history_dir)
+    assert found.keys() == wanted.keys()
+    if not forgets:
+        assert found == wanted
     for group in GROUPS:
-        load_group(half, group)  # nothing is missing
+        now, then = (
+            load_group(HistorySource.of(tmp_path / "none", each), group)
+            for each in (reader.copy, tmp_path / "expected")
+        )
+        assert now.records == then.records and standing(now.commits, Cut()) == standing(then.commits, Cut())
+
+
+def test_files_that_were_removed_from_the_copy_stay_in_the_bucket(tmp_path: Path, url: str) -> None:
+    source = data_dir(tmp_path / "data", LogWriter().write(seeded(1, 80, ANYTHING)).segments)
     with writing(url) as bucket:
         extract(HistorySource.of(source.data_dir, bucket.copy))
         bucket.push()
-    expected = HistorySource.of(source.data_dir, tmp_path / "expected")
-    extract(expected)
+        for path in bucket.copy.rglob("commits/**/*.parquet"):
+            path.unlink()
+        with pytest.raises(BucketError, match="start this again"):
+            bucket.push()
+        shutil.rmtree(bucket.copy)
+        with pytest.raises(BucketError, match="start this again"):
+            bucket.push()
+    reader = Bucket.of(url)
     reader.pull()
-    assert content(reader.copy) == content(expected.history_dir)
+    assert any(reader.copy.rglob("commits/**/*.parquet"))
 
 
 def test_commands_write_and_read_it(tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,9 +10,10 @@ import pytest
 from coordinator.history import file_list, joining, oldest
 from coordinator.history.commits import Cut, standing
 from coordinator.history.duckdb_views import connect
-from coordinator.history.extract import extract
+from coordinator.history.events import extract_events
+from coordinator.history.extract import ExtractError, extract
 from coordinator.history.joining import PartitionFiles
-from coordinator.history.layout import TRANSACTIONS_DIR, files_undivided
+from coordinator.history.layout import TRANSACTIONS_DIR, event_files, files_undivided
 from coordinator.history.oldest import OldestSegment
 from coordinator.history.retention import DAY_MS, Limits, forget_in, forget_old
 from coordinator.history.source import HistorySource
@@ -21,6 +22,7 @@ from coordinator.storage.history_marks import Marks, read_marks
 from coordinator.storage.log.fs import RealFileSystem
 from tests.compaction.logs import ANYTHING, LogWriter, Segment, seeded
 from tests.history.test_consumer_groups import random_life
+from tests.history.test_events import rebalance, write
 from tests.history.worlds import GROUPS, before, data_dir, effects, records_of, replay, until
 
 FS = RealFileSystem()
@@ -40,7 +42,7 @@ def keep_the_last_of_each(source: HistorySource, count: int, partition: int = 0)
     """Make the first segments the oldest one."""
     lines = lines_of(source, partition)
     files = PartitionFiles(source.history_dir, partition, marks_of(source), lines, FS)
-    files.replace(OldestSegment(source.history_dir, partition, lines[:count], FS))
+    files.replace(OldestSegment(source.history_dir, partition, lines[:count]))
 
 
 def check_later(source: HistorySource, segments: list[Segment], past: dict[str, Any]) -> None:
@@ -118,6 +120,42 @@ def test_what_is_too_old_or_too_much_is_removed(tmp_path: Path) -> None:
     assert not any(file.start < lines[-1].start for file in files_undivided(source.history_dir, TRANSACTIONS_DIR, 0))
 
 
+def test_nothing_is_removed_while_the_list_or_a_file_is_missing(tmp_path: Path) -> None:
+    source = data_dir(tmp_path, LogWriter().write(seeded(1, 150, ANYTHING)).segments)
+    extract(source)
+    now_ms = lines_of(source)[-1].newest_ms + 9 * DAY_MS
+    gone = source.history_dir / next(name for line in lines_of(source)[2:] for name in line.files)
+    kept = gone.read_bytes()
+    gone.unlink()
+    there = sorted(source.history_dir.rglob("seg-*.parquet"))
+    assert forget_old(source, Limits(0), now_ms, FS).segments == 0
+    gone.write_bytes(kept)
+    path = file_list.list_path(source.history_dir, 0)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], b"damaged\n", *lines[3:]]))
+    assert forget_old(source, Limits(0), now_ms, FS).segments == 0
+    path.write_bytes(b"".join(lines))
+    gone.unlink()
+    assert sorted(source.history_dir.rglob("seg-*.parquet")) == there
+    gone.write_bytes(b"damaged")
+    with pytest.raises(ExtractError, match="is damaged"):
+        forget_old(source, Limits(0), now_ms, FS)
+
+
+def test_old_events_and_lag_are_removed_by_their_own_times(tmp_path: Path) -> None:
+    source = data_dir(tmp_path, LogWriter().write(seeded(1, 20, ANYTHING)).segments)
+    now_ms = 100 * DAY_MS
+    write(source.data_dir, *(rebalance(n, at_ms) for n, at_ms in enumerate((1, now_ms))), segment_bytes=1)
+    extract_events(source)
+    for at_ms in (1, now_ms):
+        path = source.history_dir / "lag" / f"date=1970-01-{at_ms // DAY_MS + 1}" / f"at-{at_ms:013d}.parquet"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"")
+    assert forget_old(source, Limits(DAY_MS), now_ms, FS).lag_files == 1
+    assert [file.start for file in event_files(source.history_dir, 0)] == [1]
+    assert len(list((source.history_dir / "lag").rglob("*.parquet"))) == 1
+
+
 class StoppedError(Exception):
     """The end of a run."""
 
@@ -154,6 +192,8 @@ def test_a_run_that_ends_anywhere_is_completed_by_the_next(
     monkeypatch.undo()
     if stop:
         check_later(source, segments, past)
+    counts = connect(source.data_dir).sql("SELECT count(*), count(DISTINCT log_offset) FROM commits").fetchall()
+    assert len(set(counts[0])) == 1, counts
     forget_in(source, Limits(DAY_MS), newest_ms + 3 * DAY_MS, FS)
     check_later(source, segments, past)
     assert len(lines_of(source)) == 2

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Extract and print the result. Call within `reading_files`."""
     with writing_to(arguments.history_dir) as (arguments.history_dir, push):
-        code = _run(arguments)
-        push()
-    return code
+        try:
+            return _run(arguments)
+        finally:
+            push()
 
 
 def _run(arguments: argparse.Namespace) -> int:

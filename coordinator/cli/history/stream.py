@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -149,16 +150,19 @@ def _stream(
     check_ends(writer.next_offsets, origin.ends(source))
     lag = _lag(origin.connect, source, writer)
     progress = _Progress(as_json=arguments.json)
+    writes_events = threading.Lock()
     limits = Limits(-1 if arguments.retention_ms is None else arguments.retention_ms)
 
     def on_batch(batch: MicroBatch) -> None:
-        rows = 0
-        if batch.number % TRIGGERS_BETWEEN_REMOVALS == 0:
-            writer.forget_old(limits, wall_ms())
         if lag is not None:
             for extracted in batch.done:
                 lag.take([name for name in extracted.names if name.startswith(COMMITS_DIR)])
-            rows = lag_rows(lag, wall_ms())
+        if batch.number % TRIGGERS_BETWEEN_REMOVALS == 0:
+            with writes_events:
+                removed = writer.forget_old(limits, wall_ms())
+            if removed.lag_files and lag is not None:
+                lag.forget_written()
+        rows = 0 if lag is None else lag_rows(lag, wall_ms())
         try:
             push()
         except BucketError as error:
@@ -166,13 +170,18 @@ def _stream(
         progress.show(batch, rows)
 
     sources = sources_of(arguments) if isinstance(origin, DirectoryOrigin) else ()
+
+    def beside() -> None:
+        with writes_events:
+            _add_events(sources)
+
     run_stream(
         spark,
         origin.log(source),
         writer,
         every_s=None if arguments.available_now else arguments.every,
         on_batch=on_batch,
-        beside=lambda: _add_events(sources),
+        beside=beside,
     )
     push()
     progress.close()

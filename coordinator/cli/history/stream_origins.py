@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from coordinator.cli.engine import engine_config, run_with_engine
 from coordinator.cli.errors import CliError
 from coordinator.cli.history.arguments import DEFAULT_DATA_DIR, sources_of
+from coordinator.cli.screen import tell
 from coordinator.storage.log_store import LogStoreError
 
 if TYPE_CHECKING:
@@ -171,7 +172,13 @@ class EngineOrigin:
         return {number: extent.end_offset for number, extent in found.items()}
 
     def names(self) -> Mapping[str, str]:
-        return {} if self.connect is None else _names_of(self.connect)
+        if self.connect is None:
+            return {}
+        try:
+            return _names_of(self.connect)
+        except CliError as error:
+            tell(f"the names of topics are not known now: {error}; their ids stand for new ones")
+            return {}
 
 
 @dataclass(frozen=True, slots=True)
