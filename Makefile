@@ -152,6 +152,10 @@ corpus: setup ## record again what a real Kafka answers to the scripts that make
 	$(PY) -m tests.conformance.corpus $(ARGS)
 
 # The groups are played through the core; seeds 1 to 5 were used to choose thresholds.
+.PHONY: lake
+lake: setup ## coordinator tables in Delta and Iceberg, killed, with the Spark that has packages for them (six minutes)
+	PYTHONPATH="$$($(PY) -m tests.conformance.spark_release)" $(PY) -m pytest -q tests/conformance/live_lake.py $(ARGS)
+
 .PHONY: report-corpus report-live
 report-corpus: setup ## precision and recall of coordinator report on groups with planted causes: SEED="9 10 11" (two minutes)
 	$(PY) -m tests.report.score --seeds $(or $(SEED),9 10 11) --mistakes $(ARGS)

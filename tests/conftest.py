@@ -37,6 +37,8 @@ LONGEST_FIRST = (
     "compaction/test_swap_power.py",
     "compaction/test_spark_compact.py",
     "history/test_spark_extract.py",
+    "history/test_spark_lake.py",
+    "integration/test_tables_of_engine.py",
     "storage/log/test_durability.py",
     "compaction/test_spark_elsewhere.py",
     "storage/log/test_swap_world.py",

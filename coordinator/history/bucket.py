@@ -25,7 +25,7 @@ from pyarrow import fs as arrow_fs
 from coordinator.history import file_list
 from coordinator.history.file_list import FILES_DIR, ExtractedSegment
 from coordinator.history.layout import TEMPORARY
-from coordinator.storage.file_names import LOCK_NAME, MARKS_NAME
+from coordinator.storage.file_names import LAKE_NAME, LOCK_NAME, MARKS_NAME
 from coordinator.storage.history_marks import Marks, encode_marks, read_marks
 from coordinator.storage.log.fs import RealFileSystem
 
@@ -263,8 +263,9 @@ def _is_of_history(path: PurePath) -> bool:
 
 
 def _rank(name: str) -> tuple[int, str]:
-    """Return the place of a file in the order in which files are moved: tables, their lists, the marks."""
-    return (2 if name == MARKS_NAME else int(name.startswith(f"{FILES_DIR}/")), name)
+    """Return the place of a file in the order in which files are moved: tables, their lists, the marks, lake.json."""
+    last = {MARKS_NAME: 2, LAKE_NAME: 3}  # what is to be appended is in the bucket before it is
+    return (last.get(name, int(name.startswith(f"{FILES_DIR}/"))), name)
 
 
 def _version(info: arrow_fs.FileInfo) -> Version:

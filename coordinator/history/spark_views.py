@@ -46,7 +46,7 @@ def ask_all_groups(
                 parts = stand.parts(sources, are_whole=table.name in CHANGE_SCHEMAS)
                 live = _live(spark, parts, table, skip_corrupt=skip_corrupt)
                 cleanup.callback(live.persist().unpersist)  # the views of commits read it more than once
-                add(table.name, _stored(spark, stand, table).unionByName(live))
+                add(table.name, stored(spark, stand.files[table.name], table).unionByName(live))
             for name in (each for each in views.SQL_VIEWS if each in names):
                 add(name, spark.sql(views.text_of(name)))
             return [row.asDict() for row in spark.sql(text.replace("$", ":"), values).collect()]
@@ -58,12 +58,12 @@ def _literal(value: Any) -> Column:
     return f.array(*map(f.lit, value)) if isinstance(value, list) else f.lit(value)
 
 
-def _stored(spark: SparkSession, stand: views.Stand, table: views.Table) -> DataFrame:
-    paths = stand.files[table.name]
+def stored(spark: SparkSession, paths: Sequence[str], table: views.Table) -> DataFrame:
+    """Return the rows of some files of a table, with the partition of the log that their paths name (`lp`)."""
     if not paths:
         return spark.createDataFrame([], from_arrow_schema(table.full_schema))
     # The partition is in the path. Spark's own discovery would also demand a date in every path.
-    lp = f.regexp_extract(f.input_file_name(), r"/lp=(\d+)/", 1).cast("int").alias(views.LP.name)
+    lp = f.regexp_extract(f.input_file_name(), r"/lp=(\d+)/", 1).try_cast("int").alias(views.LP.name)
     return spark.read.schema(from_arrow_schema(table.schema)).parquet(*paths).select(lp, *table.schema.names)
 
 

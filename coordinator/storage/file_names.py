@@ -26,6 +26,7 @@ SNAPSHOT_NAME: Final = "live-state"
 WORKERS_DIR: Final = "workers"
 HISTORY_DIR: Final = "history"
 MARKS_NAME: Final = "marks.json"
+LAKE_NAME: Final = "lake.json"
 COMPACTION_DIR: Final = "compaction"  # requests, responses, and the jobs with their plans
 JOBS_DIR: Final = "jobs"
 DAEMON_NAME: Final = "daemon.json"

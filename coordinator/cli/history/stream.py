@@ -27,6 +27,14 @@ from coordinator.cli.history.arguments import (
     sources_of,
     writing_to,
 )
+from coordinator.cli.history.stream_lake import (
+    add_lake,
+    catch_up,
+    lake_location,
+    open_lake,
+    push_and_publish,
+    spark_settings,
+)
 from coordinator.cli.history.stream_origins import Connect, DirectoryOrigin, KafkaOrigin, Origin, origin_of
 from coordinator.cli.screen import tell
 from coordinator.processes.wall_clock import wall_ms
@@ -34,6 +42,7 @@ from coordinator.processes.wall_clock import wall_ms
 if TYPE_CHECKING:
     from coordinator.history.lag_table import LagTable
     from coordinator.history.source import HistorySource
+    from coordinator.history.spark_lake import SparkLake
     from coordinator.history.spark_stream import MicroBatch
     from coordinator.history.stream_writer import StreamWriter
 
@@ -47,6 +56,7 @@ examples:
   coordinator tables --tables-dir tables --bootstrap-server kafka-1:9092     from any Kafka
   coordinator tables --tables-dir tables --config server.properties          from the log.engine of these nodes
   coordinator tables --tables-dir tables --available-now                     what exists now, and the end
+  coordinator tables --tables-dir tables --format delta                      as tables in Delta, too
   coordinator history rebalances my-group --history-dir tables               ask the tables"""
 
 DEFAULT_EVERY_S: Final = 30.0
@@ -95,12 +105,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--offsets-partitions", type=positive, metavar="N", help="of the offsets log, if the data directory has not all"
     )
     add("--skip-corrupt", action="store_true", help="leave out damaged batches instead of stopping there")
+    add_lake(parser)
     add("--master", metavar="URL", help="the Spark master; default: local[*]")
     jars = parser.add_mutually_exclusive_group()
     jars.add_argument(
-        "--packages", metavar="COORDINATES", help="Spark's Kafka source from Maven; default: the one of this Spark"
+        "--packages",
+        metavar="COORDINATES",
+        help="from Maven, separated by commas; default: for a Kafka Spark's source of it, and that of --format",
     )
-    jars.add_argument("--jars", metavar="FILES", help="Spark's Kafka source and what it needs, separated by commas")
+    jars.add_argument("--jars", metavar="FILES", help="the files of these and what they need, separated by commas")
     add("--json", action="store_true", help="print a JSON line for each trigger, for programs")
 
 
@@ -110,10 +123,11 @@ def run(arguments: argparse.Namespace) -> int:
         from coordinator.storage.log.fs import RealFileSystem
 
         origin = origin_of(arguments)
+        place = lake_location(arguments)
         with writing_to(arguments.tables_dir) as (arguments.tables_dir, push):
             source = origin.tables()
-            with locked(source, RealFileSystem()), _spark(arguments, origin) as spark:
-                _stream(arguments, source, origin, spark, push)
+            with locked(source, RealFileSystem()), _spark(arguments, origin, place) as spark:
+                _stream(arguments, source, origin, push, spark, open_lake(arguments, spark, source, place))
     return 0
 
 
@@ -138,7 +152,12 @@ def _lag(connect: Connect | None, source: HistorySource, writer: StreamWriter) -
 
 
 def _stream(
-    arguments: argparse.Namespace, source: HistorySource, origin: Origin, spark: Any, push: Callable[[], object]
+    arguments: argparse.Namespace,
+    source: HistorySource,
+    origin: Origin,
+    push: Callable[[], object],
+    spark: Any,
+    lake: SparkLake | None,
 ) -> None:
     from coordinator.history.bucket import BucketError
     from coordinator.history.layout import COMMITS_DIR
@@ -148,23 +167,24 @@ def _stream(
 
     writer = StreamWriter(source, origin.names)
     check_ends(writer.next_offsets, origin.ends(source))
+    catch_up(lake, writer.next_offsets, push)
     lag = _lag(origin.connect, source, writer)
     progress = _Progress(as_json=arguments.json)
-    writes_events = threading.Lock()
     limits = Limits(-1 if arguments.retention_ms is None else arguments.retention_ms)
+    replacing = threading.Lock()  # files of events are replaced in the thread of this command, the others in Spark's
 
     def on_batch(batch: MicroBatch) -> None:
         if lag is not None:
             for extracted in batch.done:
                 lag.take([name for name in extracted.names if name.startswith(COMMITS_DIR)])
-        if batch.number % TRIGGERS_BETWEEN_REMOVALS == 0:
-            with writes_events:
-                removed = writer.forget_old(limits, wall_ms())
-            if removed.lag_files and lag is not None:
-                lag.forget_written()
         rows = 0 if lag is None else lag_rows(lag, wall_ms())
         try:
-            push()
+            with replacing:
+                push_and_publish(lake, writer.next_offsets, push)
+                if batch.number % TRIGGERS_BETWEEN_REMOVALS == 0:  # of what is appended
+                    removed = writer.forget_old(limits, wall_ms())
+                    if removed.lag_files and lag is not None:
+                        lag.forget_written()  # so the next trigger writes rows of all partitions
         except BucketError as error:
             tell(f"the tables are not in the bucket yet: {error}; trying again at the next trigger")
         progress.show(batch, rows)
@@ -172,7 +192,7 @@ def _stream(
     sources = sources_of(arguments) if isinstance(origin, DirectoryOrigin) else ()
 
     def beside() -> None:
-        with writes_events:
+        with replacing:
             _add_events(sources)
 
     run_stream(
@@ -183,7 +203,7 @@ def _stream(
         on_batch=on_batch,
         beside=beside,
     )
-    push()
+    push_and_publish(lake, writer.next_offsets, push)
     progress.close()
 
 
@@ -243,16 +263,17 @@ class _Progress:
 
 
 @contextmanager
-def _spark(arguments: argparse.Namespace, origin: Origin) -> Iterator[Any]:
-    """Run Spark, with its Kafka source if a Kafka is read. CliError: it cannot be started, or the stream failed."""
+def _spark(arguments: argparse.Namespace, origin: Origin, place: str | None) -> Iterator[Any]:
+    """Run Spark, with its Kafka source if a Kafka is read, and the format of the tables at this place.
+
+    CliError: it cannot be started, or the stream failed.
+    """
     from coordinator.cli.history.all_groups import spark_session
 
-    conf = {}
-    if arguments.jars is not None:
-        conf["spark.jars"] = arguments.jars
-    elif isinstance(origin, KafkaOrigin):
+    packages = []
+    if isinstance(origin, KafkaOrigin) and arguments.jars is None:
         from coordinator.history.spark_stream import kafka_package
 
-        conf["spark.jars.packages"] = arguments.packages or kafka_package()
-    with spark_session(arguments.master, conf) as spark:
+        packages = [kafka_package()]
+    with spark_session(arguments.master, spark_settings(arguments, place, packages)) as spark:
         yield spark
