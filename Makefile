@@ -81,7 +81,10 @@ bench-testing: setup ## servers for tests side by side, from start to first assi
 	$(PY) bench/testing_tools.py --markdown bench/build/testing.md $(ARGS)
 
 # Not with the others: they take Spark, and real clients.
-.PHONY: bench-whatif whatif-live
+.PHONY: bench-pipeline bench-whatif whatif-live
+bench-pipeline: setup ## compaction, history, SQL, tables, report and whatif as a cluster grows (ten minutes; needs Java)
+	$(PY) bench/pipeline.py --markdown bench/build/pipeline.md $(ARGS)
+
 bench-whatif: setup ## coordinator whatif: CPU of a run, runs a second with Spark (three minutes; all 500,000 runs with ARGS=--full)
 	$(PY) bench/whatif.py --markdown bench/build/whatif.md $(ARGS)
 

@@ -29,12 +29,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import pyarrow.parquet as pq
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from bench import session_cost
 from tests.conformance.kafka import Kafka, jars
 
 TOPIC, PARTITIONS = "orders", 12
 SETTINGS = {"offsets.topic.num.partitions": "8", "group.initial.rebalance.delay.ms": "0"}
-PAGE = os.sysconf("SC_PAGE_SIZE")
-TICKS = os.sysconf("SC_CLK_TCK")
 
 Commit = tuple[str, int, int]  # group, partition, offset
 
@@ -123,7 +122,7 @@ class Job:
     def kill(self) -> None:
         assert self._process is not None
         self.measure()
-        self.cpu_s += self._cpu_s()
+        self.cpu_s += session_cost.now(self._process.pid)[0]
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
@@ -134,22 +133,8 @@ class Job:
             raise SystemExit(f"the last run failed: {done.stderr[-2000:]}")
 
     def measure(self) -> None:
-        self.peak_mb = max(self.peak_mb, sum(int(each[1]) for each in self._stats()) * PAGE / 1e6)
-
-    def _cpu_s(self) -> float:
-        return sum((int(each[0][11]) + int(each[0][12])) / TICKS for each in self._stats())
-
-    def _stats(self) -> list[tuple[list[str], str]]:
         assert self._process is not None
-        found = []
-        for path in Path("/proc").iterdir():
-            try:
-                if path.name.isdigit() and os.getsid(int(path.name)) == self._process.pid:
-                    fields = (path / "stat").read_text().rpartition(")")[2].split()
-                    found.append((fields, (path / "statm").read_text().split()[1]))
-            except (OSError, ProcessLookupError):
-                continue
-        return found
+        self.peak_mb = max(self.peak_mb, session_cost.now(self._process.pid)[1])
 
 
 def stored(tables: Path) -> Counter[Commit]:
