@@ -6,10 +6,10 @@
       groups/lp=3/seg-<offset>.parquet                  states of classic groups; so consumers/ and transactions/
       files/lp=3.jsonl                                  the list of these files
       states/lp=3/<table>-<offset>.parquet              the groups at a log offset, from which changes are derived
-      events/lp=3/seg-<offset>.parquet                  events of groups, from their own topic
+      events/lp=3/…  lag/date=2026-11-20/at-<ms>.parquet  events of groups, from their own topic, and their lag
 
-A file holds the rows of one segment (and of one day), or of several that an observer joined. Its name has the first log
-offset it may hold. Only files below their partition's mark count; events have no marks.
+A file holds the rows of one segment (and of one day), or of several that were joined. Its name has the first log offset
+it may hold. Only files below their partition's mark count; events and lag have no marks.
 """
 
 from __future__ import annotations

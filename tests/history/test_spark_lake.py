@@ -44,7 +44,7 @@ class MemoryTables:
 
 @pytest.mark.integration
 @pytest.mark.spark
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_each_row_is_appended_once_wherever_a_run_ends(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
