@@ -125,7 +125,7 @@ class Player:
             if core.has_new_deadline or timer_ms <= self.now_ms:
                 timer_ms = core.next_deadline_ms() or NEVER
             if timer_ms < inside_ms and timer_ms < outside_ms:
-                self._advance(max(timer_ms, self.now_ms))
+                self._advance(max(min(self._timer_ms(timer_ms), inside_ms, outside_ms), self.now_ms))
             elif inside_ms <= outside_ms:
                 self.now_ms, _, client, run, action, arguments = heappop(heap)
                 if client is None:
@@ -142,10 +142,24 @@ class Player:
         self.played.ended_ms = self.now_ms + core.wall_offset_ms
 
     def _is_quiet(self) -> bool:
-        if self._silent or any(client.is_waiting for client in self.clients.values()):
+        return not self._silent and self._is_settled()
+
+    def _is_settled(self) -> bool:
+        if any(client.is_waiting for client in self.clients.values()):
             return False
         group = self.group
         return group is None or ((group.state is STABLE or group.state is EMPTY) and not group.in_flight)
+
+    def _timer_ms(self, timer_ms: int) -> int:
+        """Return the next time at which a timer of the core can do something; the wheel's next one is `timer_ms`.
+
+        In a settled group this is the end of a silent member's session: heartbeats renew the others.
+        """
+        group = self.group
+        if group is None or not self._is_settled():
+            return timer_ms
+        members = [group.members.get(member_id) for member_id in self._silent]
+        return min((timer_ms if each is None else each.session_deadline_ms for each in members), default=NEVER)
 
     def _skip_to(self, wall_ms: int) -> None:
         """Let the wall clock go on to the next stimulus, and the core's for one heartbeat of each client."""
