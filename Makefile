@@ -156,7 +156,7 @@ corpus: setup ## record again what a real Kafka answers to the scripts that make
 
 # The groups are played through the core; seeds 1 to 5 were used to choose thresholds.
 .PHONY: lake
-lake: setup ## coordinator tables in Delta and Iceberg, killed, with the Spark that has packages for them (six minutes)
+lake: setup ## coordinator tables in Delta and Iceberg, killed, with the Spark that has packages for them (eight minutes)
 	PYTHONPATH="$$($(PY) -m tests.conformance.spark_release)" $(PY) -m pytest -q tests/conformance/live_lake.py $(ARGS)
 
 .PHONY: report-corpus report-live

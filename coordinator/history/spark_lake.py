@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 # By format and Spark: the package that was tried with it.
 PACKAGES: Final[Mapping[str, Mapping[str, str]]] = {
     "delta": {
-        "4.1": "io.delta:delta-spark_4.1_2.13:4.1.0",
+        "4.1": "io.delta:delta-spark_4.1_2.13:4.4.0",
         "4.2": "io.delta:delta-spark_4.2_2.13:4.4.0",
     },
     "iceberg": {"4.1": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0"},

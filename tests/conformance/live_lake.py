@@ -1,6 +1,6 @@
 """`coordinator tables --format delta` and `iceberg` with the real packages: each row is there once.
 
-Needs Java, a Spark for which there are packages, and these; so `make interchange` runs it and `make test` does not:
+Needs Java, a Spark for which there are packages, and these; so `make lake` runs it and `make test` does not:
 it puts the release of Spark of `spark_release.py` before the installed one.
 """
 
@@ -10,19 +10,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyspark
 import pytest
 
-from coordinator.history.source import HistorySource
 from coordinator.history.spark_lake import FORMATS, located, spark_conf
 from coordinator.spark.spark_session import SessionSettings, open_session
-from tests.conformance.kafka import jars
+from tests.conformance.kafka import Kafka, jars
 from tests.conformance.spark_release import VERSION
-from tests.history.lakes import GrowingLog, expected, stream_killed_at_each_step, told
+from tests.history.lakes import GrowingLog, Rows, expected, stream_killed_at_each_step, told
+from tests.observe.live_kafka import PARTITIONS, SETTINGS, TOPIC, commit
 from tests.support.eventually import eventually
 from tests.support.spark import SMALL
 
@@ -42,7 +42,7 @@ def files_of(name: str) -> str:
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session with both formats, and a catalog of Iceberg that has the name `named`."""
-    assert pyspark.__version__ == VERSION, "run this with make interchange, which brings the Spark for it"
+    assert pyspark.__version__ == VERSION, "run this with make lake, which brings the Spark for it"
     directory = tmp_path_factory.mktemp("lakes")
     delta, iceberg = (spark_conf(each, located(str(directory / each))) for each in ("delta", "iceberg"))
     extensions = "spark.sql.extensions"
@@ -78,36 +78,63 @@ def test_each_row_is_there_once_wherever_a_run_ends(
         assert found[table] == own, table
 
 
-def command(source: HistorySource, name: str, *more: str) -> list[str]:
-    places = ["--tables-dir", str(source.history_dir), "--data-dir", str(source.data_dir)]
-    lake = ["--format", name, "--jars", files_of(name), "--max-offsets-per-trigger", "40", "--json", *more]
-    return [sys.executable, "-m", "coordinator", "tables", *places, *lake]
+def command(directory: Path, name: str, origin: Sequence[str], files: str, *more: str) -> list[str]:
+    lake = ["--format", name, "--jars", files, "--max-offsets-per-trigger", "40", "--json", *more]
+    return [sys.executable, "-m", "coordinator", "tables", "--tables-dir", str(directory), *origin, *lake]
 
 
-@pytest.mark.parametrize("name", ["delta", "iceberg"])
-def test_the_command_goes_on_where_it_was_killed(name: str, tmp_path: Path, spark: SparkSession) -> None:
-    log, out = GrowingLog.made(tmp_path, 60), tmp_path / "out"
-    source, marks = log.source, log.source.history_dir / "lake.json"
-    log.grow(5)
+def killed_at_an_append(directory: Path, started: Sequence[str], out: Path) -> None:
+    """Start the command, and kill it while an append is pending."""
+    marks = directory / "lake.json"
     with out.open("ab") as file:
-        job = subprocess.Popen(
-            command(source, name, "--every", "0.1"), stdout=file, stderr=file, start_new_session=True
-        )
+        job = subprocess.Popen(started, stdout=file, stderr=file, start_new_session=True)
     try:
         eventually(lambda: marks.exists() and '"pending":{' in marks.read_text(), "an append", within_s=120)
     finally:
         os.killpg(job.pid, signal.SIGKILL)
         job.wait()
-    log.grow(1000)
-    done = subprocess.run(command(source, name, "--available-now"), capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    place = source.history_dir / name
+
+
+def same_rows(spark: SparkSession, name: str, directory: Path) -> dict[str, Rows]:
+    """Compare the tables of the format with those in Parquet, and return their rows."""
+    place = directory / name
     catalog = "spark.sql.catalog.afterwards"
     spark.conf.set(catalog, "org.apache.iceberg.spark.SparkCatalog")
     spark.conf.set(f"{catalog}.type", "hadoop")
     spark.conf.set(f"{catalog}.warehouse", str(place))
     found = told(lambda table: read(spark, name, str(place) if name == "delta" else "afterwards", table).toArrow())
-    rows = expected(source.history_dir)
-    assert rows["commits"] and rows["members"] and rows["events"]
+    rows = expected(directory)
     for table, own in rows.items():
         assert found[table] == own, table
+    return rows
+
+
+@pytest.mark.parametrize("name", ["delta", "iceberg"])
+def test_the_command_goes_on_where_it_was_killed(name: str, tmp_path: Path, spark: SparkSession) -> None:
+    log = GrowingLog.made(tmp_path, 60)
+    directory = log.source.history_dir
+    started = [directory, name, ["--data-dir", str(log.source.data_dir)], files_of(name)]
+    log.grow(5)
+    killed_at_an_append(directory, command(*started, "--every", "0.1"), tmp_path / "out")
+    log.grow(1000)
+    done = subprocess.run(command(*started, "--available-now"), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    rows = same_rows(spark, name, directory)
+    assert rows["commits"] and rows["members"] and rows["events"]
+
+
+@pytest.mark.parametrize("name", ["delta", "iceberg"])
+def test_the_offsets_of_a_kafka_are_there_once(name: str, tmp_path: Path, spark: SparkSession) -> None:
+    directory = tmp_path / "tables"
+    with Kafka(tmp_path / "kafka", settings=SETTINGS) as kafka:
+        kafka.create_topic(TOPIC, PARTITIONS)
+        commit(kafka, "shop", "club", times=30)
+        files = f"{files_of(name)},{files_of('spark-4.1')}"
+        started = [directory, name, ["--bootstrap-server", kafka.address], files]
+        killed_at_an_append(directory, command(*started, "--every", "0.1"), tmp_path / "out")
+        commit(kafka, "shop", times=12)
+        done = subprocess.run(command(*started, "--available-now"), capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+    rows = same_rows(spark, name, directory)
+    assert len(rows["commits"]) == (30 + 30 + 12) * PARTITIONS
+    assert rows["members"] and rows["lag"]
