@@ -15,7 +15,7 @@ from coordinator.core.effects import ClientSoftware, Ticket
 from coordinator.core.group.heartbeat import HeartbeatTemplate
 from coordinator.core.group.join import JoinGroup
 from coordinator.whatif.assignors import ASSIGNORS, COOPERATIVE, Partitions, decoded, encoded, subscription
-from coordinator.whatif.spec import Latency, PlayedMember, Stimulus, StimulusAction
+from coordinator.whatif.spec import PlayedMember, Stimulus, StimulusAction
 from protocol.error_codes import ErrorCode
 from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from protocol.messages.join_group import (
@@ -183,9 +183,9 @@ class ConsumerModel:
     def _later(self, delay_ms: int, action: Callable[..., None], *arguments: Any) -> None:
         self._player.later(delay_ms, self, self._run, action, arguments)
 
-    def _react(self, latency: Latency, action: Callable[..., None], *arguments: Any) -> None:
+    def _react(self, durations_ms: tuple[int, ...], action: Callable[..., None], *arguments: Any) -> None:
         player = self._player
-        player.later(latency.draw(player.chance), self, self._run, action, arguments)
+        player.later(player.draw(durations_ms), self, self._run, action, arguments)
 
     def act(self, run: int, action: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         """Do something unless the process has ended since; one that is paused does it when it goes on."""
@@ -197,7 +197,7 @@ class ConsumerModel:
 
     def time_skipped(self, skipped_ms: int) -> None:
         """Send the heartbeats of a time that the core's clock has left out. Their phase has drifted."""
-        now_ms, drift = self._player.now_ms, Latency.deviation(self._player.chance) * DRIFT
+        now_ms, drift = self._player.now_ms, self._player.deviation() * DRIFT
         since_ms = now_ms - self._beat_ms + round(skipped_ms * (1 + drift))
         self._beat_ms = now_ms - since_ms % self.spec.heartbeat_interval_ms
         self._parks_from_ms = 0
@@ -248,7 +248,7 @@ class ConsumerModel:
         """Send a JoinGroup after the time that the client takes for it."""
         if self._is_in_generation and not self._rejoins:
             self._rejoins = True
-            self._react(self._player.spec.reactions.join, self._join)
+            self._react(self._player.join_ms, self._join)
 
     def _join_anew(self) -> None:
         self._forget()
@@ -353,11 +353,11 @@ class ConsumerModel:
             self._refused(ErrorCode(response.error_code), "JoinGroup")
         else:
             self.member_id, self._generation = response.member_id, response.generation_id
-            reactions = self._player.spec.reactions
+            player = self._player
             if response.leader == self.member_id and not response.skip_assignment:
-                self._react(reactions.plan, self._plan, response.members)
+                self._react(player.plan_ms, self._plan, response.members)
             else:
-                self._react(reactions.sync, self._sync, [])
+                self._react(player.sync_ms, self._sync, [])
 
     def _synced(self, response: SyncGroupResponse) -> None:
         if response.error_code:

@@ -24,7 +24,7 @@ from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.store import OffsetStore
 from coordinator.whatif.assignors import Partitions
 from coordinator.whatif.client import ConsumerModel, PlayError
-from coordinator.whatif.spec import PlayedGroup, Stimulus, StimulusAction
+from coordinator.whatif.spec import NORMAL, PlayedGroup, Stimulus, StimulusAction
 
 if TYPE_CHECKING:
     from coordinator.core.effects import Append
@@ -68,11 +68,13 @@ def _config(*changed: tuple[str, Any]) -> Config:
 
 
 class Player:
-    """The state of a run. Clients use `now_ms`, `chance`, `send`, `later`, `went` and `came_back`."""
+    """The state of a run. Clients use `now_ms`, `draw`, `deviation`, `send`, `later`, `went` and `came_back`."""
 
     def __init__(self, group: PlayedGroup, stimuli: Sequence[Stimulus], seed: int, on_append: OnAppend | None) -> None:
         self.spec = group
         self.chance = Random(seed)
+        self._random = self.chance.random
+        self.join_ms, self.sync_ms, self.plan_ms, self._append_ms = (each.durations_ms() for each in group.reactions)
         self.played = Played()
         self.topics = dict(group.topics)
         self.topic_names = tuple(sorted(self.topics))
@@ -192,6 +194,14 @@ class Player:
         self._number += 1
         heappush(self._heap, (self.now_ms + delay_ms, self._number, client, run, action, arguments))
 
+    def draw(self, values: tuple[int, ...]) -> int:
+        """Return one of these values, each of which is as likely as the others."""
+        return values[int(self._random() * len(values))]
+
+    def deviation(self) -> float:
+        """Return a value of the standard normal distribution."""
+        return NORMAL[int(self._random() * len(NORMAL))]
+
     # -- requests and answers ------------------------------------------------------------------------------------
 
     def send(self, request: Any, ticket: Ticket) -> None:
@@ -202,7 +212,7 @@ class Player:
         for append in effects.appends:
             if self._on_append is not None:
                 self._on_append(append, self.now_ms + self.core.wall_offset_ms)
-            delay_ms = self.spec.reactions.append.draw(self.chance)
+            delay_ms = self.draw(self._append_ms)
             if delay_ms:
                 self.later(delay_ms, None, 0, self._appended, (self._shard.next_offset,))
             else:

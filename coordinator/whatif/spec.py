@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from math import exp
-from random import Random
 from statistics import NormalDist
 from typing import Any, Final, NamedTuple
 
@@ -24,15 +24,15 @@ class Latency(NamedTuple):
     median_ms: float
     spread: float = 0.3
 
-    def draw(self, chance: Random) -> int:
-        """Return one duration."""
-        deviation = self.deviation(chance)
-        return round(self.median_ms * exp(self.spread * deviation)) if self.median_ms > 0 else 0
+    def durations_ms(self) -> tuple[int, ...]:
+        """Return the durations, each as likely as the others."""
+        return _durations_ms(self)
 
-    @staticmethod
-    def deviation(chance: Random) -> float:
-        """Return a value of the standard normal distribution."""
-        return NORMAL[int(chance.random() * len(NORMAL))]
+
+@lru_cache(256)
+def _durations_ms(latency: Latency) -> tuple[int, ...]:
+    median_ms, spread = latency
+    return tuple(round(max(median_ms, 0) * exp(spread * each)) for each in NORMAL)
 
 
 class Reactions(NamedTuple):

@@ -11,12 +11,14 @@ empty or does not subscribe to its topic. Work is done in steps: it is bounded b
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from functools import lru_cache
 from heapq import nlargest
 from struct import Struct
 from struct import error as struct_error
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.events.model import NAMED_AT_MOST
+from coordinator.core.group.group import MAX_CACHED_BYTES
 from coordinator.core.group.read_twice import COUNTED_AT_MOST
 from protocol import consumer
 from protocol.errors import DecodeError
@@ -241,9 +243,20 @@ def count_partitions(assignment: bytes) -> int:
 
 
 def _assigned(assignment: bytes) -> Topics:
+    """Return the partitions of an assignment. They are shared, so they must not be changed."""
+    if len(assignment) <= MAX_CACHED_BYTES:
+        return _cached_assigned(assignment)
     if len(assignment) > MOST_BYTES_OF_ONE or int.from_bytes(assignment[2:6], "big") > MOST_TOPICS_OF_ONE:
         raise DecodeError("an assignment that is too long to be counted")
+    return _decode_assigned(assignment)
+
+
+def _decode_assigned(assignment: bytes) -> Topics:
     return _by_topic(consumer.decode_assignment(assignment).assigned_partitions)
+
+
+# What a member is given is what it gives up next time.
+_cached_assigned: Final = lru_cache(256)(_decode_assigned)
 
 
 def _by_topic(listed: Sequence[consumer.TopicPartitions]) -> Topics:
@@ -271,15 +284,27 @@ def _is_eager(metadata: bytes) -> bool:
 
 
 def owned_in(metadata: bytes) -> Topics:
-    """Return the partitions that a subscription lists as owned. Raises DecodeError for one that is too long."""
+    """Return the partitions that a subscription lists as owned. They are shared, so they must not be changed.
+
+    Raises DecodeError for a subscription that is too long.
+    """
     if _is_eager(metadata):
         return {}
+    if len(metadata) <= MAX_CACHED_BYTES:
+        return _cached_owned(metadata)
     if len(metadata) > MOST_BYTES_OF_ONE:
         raise DecodeError("a subscription that is too long to be counted")
+    return _decode_owned(metadata)
+
+
+def _decode_owned(metadata: bytes) -> Topics:
     try:
         return _by_topic(consumer.decode_subscription(metadata).owned_partitions)
     except DecodeError:
         return {}  # some clients send a version number without the fields that it requires
+
+
+_cached_owned: Final = lru_cache(256)(_decode_owned)
 
 
 class _GivenUp:
