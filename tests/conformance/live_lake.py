@@ -97,12 +97,12 @@ def killed_at_an_append(directory: Path, started: Sequence[str], out: Path) -> N
 
 def same_rows(spark: SparkSession, name: str, directory: Path) -> dict[str, Rows]:
     """Compare the tables of the format with those in Parquet, and return their rows."""
-    place = directory / name
-    catalog = "spark.sql.catalog.afterwards"
+    place, named = directory / name, f"of_{directory.parent.name}"  # a session keeps a catalog as it was first used
+    catalog = f"spark.sql.catalog.{named}"
     spark.conf.set(catalog, "org.apache.iceberg.spark.SparkCatalog")
     spark.conf.set(f"{catalog}.type", "hadoop")
     spark.conf.set(f"{catalog}.warehouse", str(place))
-    found = told(lambda table: read(spark, name, str(place) if name == "delta" else "afterwards", table).toArrow())
+    found = told(lambda table: read(spark, name, str(place) if name == "delta" else named, table).toArrow())
     rows = expected(directory)
     for table, own in rows.items():
         assert found[table] == own, table
