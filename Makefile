@@ -116,6 +116,11 @@ clients-transactions: setup ## transactional producers of eleven clients; writes
 clients: setup ## real clients of five languages through every scenario; writes docs/clients.md (about eight minutes)
 	$(PY) -m tests.clients.matrix $(ARGS)
 
+# Needs what each language needs, Java for a real Kafka, and root for network namespaces.
+.PHONY: drop-in
+drop-in: setup ## the Kafka tests of other projects, here and at a real Kafka: ARGS="--list", ARGS=Go (about an hour)
+	$(PY) -m tests.dropin $(ARGS)
+
 .PHONY: kills
 kills: setup ## SIGKILL a daemon under real clients, and look for all it acknowledged: N=300 SEED=1 (about ten minutes)
 	$(PY) -m tests.clients.kills --kills "$(or $(N),300)" --seed "$(or $(SEED),1)" $(ARGS)

@@ -1,0 +1,50 @@
+"""The words of a drop-in run: a project, how its language fetches and runs it, and the verdicts of its tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+PASSED: Final = "passed"
+FAILED: Final = "failed"
+SKIPPED: Final = "skipped"
+ADDRESS: Final = "127.0.0.1:9092"  # in the network namespace of a run, where every port is free
+
+Verdicts = dict[str, str]  # by the name of a test, as its own runner prints it
+
+
+@dataclass(frozen=True)
+class Project:
+    """One package of a registry that carries its tests.
+
+    `tests` are the words that select them, in the language of their runner. `edits` are replacements in the fetched
+    copy, (file, old text, new text): addresses that a project expects of its own Compose file, for example. `settings`
+    go to both servers. `explained` has, by a regular expression over a test's name, why its verdict differs.
+    """
+
+    name: str
+    version: str
+    tests: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    topics: tuple[str, ...] = ()
+    edits: tuple[tuple[str, str, str], ...] = ()
+    within_s: int = 600
+    explained: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Language:
+    """How projects of one language are fetched (with a network) and run (with loopback only).
+
+    `prepare` fills a folder and builds everything; `run` executes the tests there, writes what they print to a file,
+    and returns the verdicts.
+    """
+
+    name: str
+    projects: tuple[Project, ...]
+    prepare: Callable[[Project, Path], None]
+    run: Callable[[Project, Path, Path], Verdicts]
