@@ -110,20 +110,16 @@ def examine(language: Language, project: Project, results: Path, repeats: int) -
 
 def table(outcomes: list[Outcome]) -> str:
     """Return the Markdown table of all projects."""
-    lines = [
-        "| project | language | tests | passed | failed on both | skipped | differ | unsteady | Kafka s | ours s | ratio |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    heads = ("project", "language", "tests", "passed", "failed on both", "skipped", "differ", "unsteady")
+    rows: list[tuple[object, ...]] = [(*heads, "Kafka s", "ours s", "ratio"), ("---",) * (len(heads) + 3)]
     for each in outcomes:
         last = Counter(each.verdicts["coordinator"][-1].values())
         both = sum(each.sets(test) == [{FAILED}, {FAILED}] for test in each.tests)
-        kafka, own = (statistics.median(each.seconds[server]) for server in SERVERS)
-        lines.append(
-            f"| {each.project.name} {each.project.version} | {each.language} | {len(each.tests)} | {last[PASSED]} | {both} "
-            f"| {last[SKIPPED]} | {len(each.differing)} | {len(each.unsteady)} | {kafka:.1f} | {own:.1f} "
-            f"| {each.speed_up:.2f} |"
-        )
-    return "\n".join(lines)
+        name = f"{each.project.name} {each.project.version}"
+        counts = (len(each.tests), last[PASSED], both, last[SKIPPED], len(each.differing), len(each.unsteady))
+        seconds = (f"{statistics.median(each.seconds[server]):.1f}" for server in SERVERS)
+        rows.append((name, each.language, *counts, *seconds, f"{each.speed_up:.2f}"))
+    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
 
 
 def report(outcomes: list[Outcome]) -> str:

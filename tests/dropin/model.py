@@ -38,10 +38,10 @@ class Project:
 
 @dataclass(frozen=True)
 class Language:
-    """How projects of one language are fetched (with a network) and run (with loopback only).
+    """The two steps of every project of a language.
 
-    `prepare` fills a folder and builds everything; `run` executes the tests there, writes what they print to a file,
-    and returns the verdicts.
+    `prepare` has a network, fills a folder and builds everything; `run` has loopback only, executes the tests there,
+    writes what they print to a file, and returns the verdicts.
     """
 
     name: str

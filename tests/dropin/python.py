@@ -17,7 +17,7 @@ PROJECTS: Final[tuple[Project, ...]] = ()
 
 
 def _prepare(project: Project, folder: Path) -> None:
-    pip = [folder / "venv" / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "-q"]
+    pip: list[str | Path] = [folder / "venv" / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "-q"]
     prepare([sys.executable, "-m", "venv", "venv"], folder)
     pinned = f"{project.name}=={project.version}"
     prepare([*pip, "download", "--no-deps", "--no-binary", project.name, pinned], folder)
@@ -33,7 +33,8 @@ def _prepare(project: Project, folder: Path) -> None:
 def _run(project: Project, folder: Path, output: Path) -> Verdicts:
     report = output.with_suffix(".xml")
     report.unlink(missing_ok=True)
-    command = [folder / "venv" / "bin" / "python", "-m", "pytest", f"--junitxml={report}", *project.tests]
+    python = folder / "venv" / "bin" / "python"
+    command: list[str | Path] = [python, "-m", "pytest", f"--junitxml={report}", *project.tests]
     run_tests(command, folder / "source", output, project.environment, project.within_s)
     return verdicts_of(report)
 
