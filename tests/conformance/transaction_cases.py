@@ -17,7 +17,7 @@ from tests.conformance.transaction_play import Play, Producer
 COMMIT: Final = True
 ABORT: Final = False
 MAX_TIMEOUT_MS: Final = 900_000
-SHORT_MS: Final = 300
+SHORT_MS: Final = 2_000
 
 
 class Kind(StrEnum):
