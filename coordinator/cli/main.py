@@ -20,41 +20,66 @@ from typing import Final
 
 from coordinator.cli.arguments import join_negative
 from coordinator.cli.errors import CliError
-from coordinator.cli.parser import Command, Parser, parser_of_verbs
+from coordinator.cli.parser import Command, Parser, parser_of_purposes, parser_of_verbs
 from coordinator.cli.table import escaped
 from coordinator.config.values import ConfigError
 
 INTERRUPTED: Final = 128 + signal.SIGINT
 
-COMMANDS: Final = {
-    "serve": Command("coordinator.cli.serve", "run the coordinator: Kafka clients connect to it"),
-    "groups": Command("coordinator.cli.groups.command", "explain, list, describe, reset and delete consumer groups"),
-    "topics": Command("coordinator.cli.topics.command", "list, describe, create, alter and delete topics"),
-    "transactions": Command("coordinator.cli.transactions.command", "list, describe and abort transactions"),
-    "users": Command("coordinator.cli.users.command", "list, add and remove users with passwords"),
-    "quotas": Command("coordinator.cli.quotas.command", "list, set and remove quotas of users, clients and addresses"),
-    "acls": Command("coordinator.cli.acls.command", "list, add and remove access rules (ACLs)"),
-    "cluster": Command("coordinator.cli.cluster", "show the nodes of a cluster, or the owners of its partitions"),
-    "log": Command("coordinator.cli.log.command", "print, check and repair logs, of this coordinator or of a Kafka"),
-    "compact": Command("coordinator.cli.compact.command", "compact the offsets log to its live keys, with Spark"),
-    "history": Command(
-        "coordinator.cli.history.command", "show past commits, rebalances and rates, and partitions that stand still"
-    ),
-    "report": Command("coordinator.cli.history.report", "report what troubled groups in the last days, and what to do"),
-    "tables": Command(
-        "coordinator.cli.history.stream", "keep commits, members, rebalances, moves and lag as Parquet tables"
-    ),
-    "restore": Command("coordinator.cli.reset.restore", "set a group's offsets back to those of a past time"),
-    "undo": Command("coordinator.cli.reset.undo", "take back a group's last reset of offsets"),
-    "faults": Command("coordinator.cli.faults", "make things go wrong on purpose in a coordinator under test"),
-    "torture": Command("coordinator.cli.torture", "play schedules of faults against an application, and judge it"),
-    "rehearse": Command("coordinator.cli.rehearse", "play the migration of an application to the consumer protocol"),
-    "whatif": Command("coordinator.cli.whatif.command", "replay recorded groups with other settings, in virtual time"),
-    "simulate": Command("coordinator.cli.simulate", "check every promise in simulated worlds of nodes and clients"),
-    "observe": Command("coordinator.cli.observe", "show the groups of another Kafka, which stays as it is"),
-    "config": Command("coordinator.cli.config", "print every setting with its default, range and meaning"),
-    "completion": Command("coordinator.cli.completion", "print what makes a shell complete these commands"),
+# By their purpose, under whose headings the help lists them.
+PURPOSES: Final = {
+    "the daemon": {
+        "serve": Command("coordinator.cli.serve", "run the coordinator: Kafka clients connect to it"),
+        "config": Command("coordinator.cli.config", "print every setting with its default, range and meaning"),
+        "completion": Command("coordinator.cli.completion", "print what makes a shell complete these commands"),
+    },
+    "groups, topics and rights, of this coordinator or of any Kafka": {
+        "groups": Command(
+            "coordinator.cli.groups.command", "explain, list, describe, reset and delete consumer groups"
+        ),
+        "topics": Command("coordinator.cli.topics.command", "list, describe, create, alter and delete topics"),
+        "transactions": Command("coordinator.cli.transactions.command", "list, describe and abort transactions"),
+        "users": Command("coordinator.cli.users.command", "list, add and remove users with passwords"),
+        "quotas": Command(
+            "coordinator.cli.quotas.command", "list, set and remove quotas of users, clients and addresses"
+        ),
+        "acls": Command("coordinator.cli.acls.command", "list, add and remove access rules (ACLs)"),
+        "cluster": Command("coordinator.cli.cluster", "show the nodes of a cluster, or the owners of its partitions"),
+        "observe": Command("coordinator.cli.observe", "show the groups of another Kafka, which stays as it is"),
+    },
+    "the past of groups": {
+        "report": Command(
+            "coordinator.cli.history.report", "report what troubled groups in the last days, and what to do"
+        ),
+        "history": Command(
+            "coordinator.cli.history.command",
+            "show past commits, rebalances and rates, and partitions that stand still",
+        ),
+        "whatif": Command(
+            "coordinator.cli.whatif.command", "replay recorded groups with other settings, in virtual time"
+        ),
+        "restore": Command("coordinator.cli.reset.restore", "set a group's offsets back to those of a past time"),
+        "undo": Command("coordinator.cli.reset.undo", "take back a group's last reset of offsets"),
+        "tables": Command(
+            "coordinator.cli.history.stream", "keep commits, members, rebalances, moves and lag as Parquet tables"
+        ),
+    },
+    "the log on disk": {
+        "log": Command(
+            "coordinator.cli.log.command", "print, check and repair logs, of this coordinator or of a Kafka"
+        ),
+        "compact": Command("coordinator.cli.compact.command", "compact the offsets log to its live keys, with Spark"),
+    },
+    "tests of applications": {
+        "faults": Command("coordinator.cli.faults", "make things go wrong on purpose in a coordinator under test"),
+        "torture": Command("coordinator.cli.torture", "play schedules of faults against an application, and judge it"),
+        "rehearse": Command(
+            "coordinator.cli.rehearse", "play the migration of an application to the consumer protocol"
+        ),
+        "simulate": Command("coordinator.cli.simulate", "check every promise in simulated worlds of nodes and clients"),
+    },
 }
+COMMANDS: Final = {name: command for commands in PURPOSES.values() for name, command in commands.items()}
 
 DESCRIPTION: Final = "A consumer-group coordinator that speaks Kafka's protocol."
 EPILOG: Final = """\
@@ -122,7 +147,7 @@ def parser_of(*path: str) -> Parser:
     prog = " ".join(("coordinator", *path))
     verbs = verbs_at(path)
     if not path:
-        parser = parser_of_verbs(prog, DESCRIPTION, EPILOG, COMMANDS)
+        parser = parser_of_purposes(prog, DESCRIPTION, EPILOG, PURPOSES)
         parser.add_argument("--version", action=_Version, help="print the version and exit")
         return parser
     module = _module_at(path)

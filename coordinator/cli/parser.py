@@ -86,3 +86,21 @@ def parser_of_verbs(prog: str, description: str, epilog: str | None, verbs: Mapp
     for name, command in verbs.items():
         commands.add_parser(name, help=command.summary, add_help=False)
     return parser
+
+
+def parser_of_purposes(
+    prog: str, description: str, epilog: str, purposes: Mapping[str, Mapping[str, Command]]
+) -> Parser:
+    """Return the parser of tables of commands, with a heading for each, which argparse cannot give them."""
+    width = max(len(name) for verbs in purposes.values() for name in verbs) + 2
+    listed = [
+        f"{purpose}:\n" + "".join(f"  {name:{width}}{command.summary}\n" for name, command in verbs.items())
+        for purpose, verbs in purposes.items()
+    ]
+    usage = f"{prog} [-h] [--version] COMMAND ..."  # argparse leaves out what it does not list
+    parser = Parser(prog=prog, usage=usage, description=description, epilog="\n".join([*listed, epilog]))
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, help=argparse.SUPPRESS)
+    for verbs in purposes.values():
+        for name in verbs:
+            commands.add_parser(name, add_help=False)
+    return parser
