@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.cli.errors import CliError
+from coordinator.config import kafka_container
 from coordinator.config.config import Config
 from coordinator.config.profiles import PROFILES
 from coordinator.config.sources import load
@@ -61,13 +62,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--worker-ports", metavar="PORT,...", help="the ports of the workers, if not consecutive")
     add("--port-file", metavar="FILE", type=Path, help="write the bound port to this file once ready")
     add("--http-port-file", metavar="FILE", type=Path, help="write the bound HTTP port to this file once ready")
+    add(
+        "--as-kafka-container",
+        action="store_true",
+        help="read variables as Kafka's images do, and print the line that programs which start them await",
+    )
     add("--log-level", choices=("debug", "info", "warning", "error"), default="info", help="default: info")
     add("--log-format", choices=("text", "json"), help="lines to read, or JSON with fields; default: text")
 
 
 def run(arguments: argparse.Namespace) -> int:
     warnings: list[str] = []  # said once the settings tell in which form
-    config = config_from(arguments, os.environ, warnings.append)
+    environ = dict(os.environ)
+    if arguments.as_kafka_container:
+        environ = kafka_container.translated(environ, warnings.append)
+    config = config_from(arguments, environ, warnings.append)
+    if arguments.as_kafka_container:
+        config = kafka_container.with_address_of_a_published_port(config, warnings.append)
     write_log_to_stderr(arguments.log_level, config.log_format, most_sources=config.log_lines_max_sources)
     for warning in warnings:
         LOG.warning("%s", warning)
@@ -79,17 +90,22 @@ def run(arguments: argparse.Namespace) -> int:
     from coordinator.server import server
     from coordinator.server.startup import StartupError
 
+    def ready(*addresses: str) -> None:
+        announce(config, *addresses)
+        if arguments.as_kafka_container:
+            print(kafka_container.ready_line(config.node_id), flush=True)
+
     files = server.PortFiles(arguments.port_file, arguments.http_port_file)
     try:
         if config.workers > 1:
             from coordinator.workers import supervisor
 
-            return supervisor.run(config, files, arguments.log_level, lambda addresses: announce(config, *addresses))
+            return supervisor.run(config, files, arguments.log_level, lambda addresses: ready(*addresses))
         if config.test_verbs_enable or config.test_verbs_token:
             from coordinator.testing import daemon
 
-            return daemon.run(config, files, ready=lambda *addresses: announce(config, *addresses))
-        return server.run(config, files, ready=lambda *addresses: announce(config, *addresses))
+            return daemon.run(config, files, ready=ready)
+        return server.run(config, files, ready=ready)
     except StartupError as error:
         raise CliError(str(error), error.exit_code) from error
 
