@@ -1,7 +1,7 @@
 # Four images from one file: `docker build .` makes the daemon, `--target spark` the same with Spark and Java for
 # `coordinator compact` and `coordinator history`, `--target clients` the clients of the test clusters, `--target
-# postgres` a database for the profile `ha` of docker-compose.yml. Any setting can be given as a variable: COORDINATOR_ or KAFKA_ and the key in upper case, with `_` for a dot (`docker run … coordinator
-# config` lists the keys).
+# postgres` a database for the profile `ha` of docker-compose.yml. Any setting can be given as a variable: COORDINATOR_
+# or KAFKA_ and the key in upper case, with `_` for a dot (`docker run … coordinator config` lists the keys).
 ARG BASE=python:3.12-slim
 
 # -- installation: separate environments, so that the Python of the base image stays unchanged ------------------------
@@ -23,16 +23,18 @@ FROM dependencies AS code
 COPY README.md LICENSE ./
 COPY protocol protocol
 COPY coordinator coordinator
-RUN pip install -q --no-deps --no-compile --target /opt/coordinator .
+RUN pip install -q --no-deps --no-compile --target /opt/coordinator . \
+ && python -m compileall -q --invalidation-mode unchecked-hash /opt/coordinator
 
 # -- run time --------------------------------------------------------------------------------------------------------
+# Two defaults have Kafka's prefix: variables of Kafka replace them, and those of this program are stronger anyway.
 FROM ${BASE} AS runtime
 ENV PATH=/opt/coordinator/bin:/opt/dependencies/bin:$PATH \
     PYTHONPATH=/opt/coordinator \
     PYTHONUNBUFFERED=1 \
-    COORDINATOR_LISTENERS=0.0.0.0:9092 \
-    COORDINATOR_HTTP_LISTEN=0.0.0.0:9080 \
-    COORDINATOR_LOG_DIRS=/var/lib/coordinator
+    KAFKA_LISTENERS=0.0.0.0:9092 \
+    KAFKA_LOG_DIRS=/var/lib/coordinator \
+    COORDINATOR_HTTP_LISTEN=0.0.0.0:9080
 RUN useradd --uid 10001 --no-create-home --home-dir /var/lib/coordinator coordinator \
  && mkdir /var/lib/coordinator \
  && chown coordinator /var/lib/coordinator
@@ -78,12 +80,19 @@ STOPSIGNAL SIGINT
 HEALTHCHECK --interval=2s --timeout=4s --start-period=60s --retries=5 CMD ["postgres.sh", "healthy"]
 ENTRYPOINT ["postgres.sh"]
 
+# It also stands in for a container of Kafka: docs/testcontainers.md. Testcontainers starts it by scripts with the paths
+# of Kafka's images, and changes those in /etc/confluent/docker.
 FROM runtime AS daemon
 COPY --from=dependencies /opt/dependencies /opt/dependencies
 COPY --from=code /opt/coordinator /opt/coordinator
+COPY .docker/entrypoint /usr/local/bin/
+COPY .docker/bin /usr/local/bin
+COPY .docker/kafka /etc/kafka/docker
+COPY .docker/confluent /etc/confluent/docker
+RUN mkdir -p /var/lib/kafka/data && chown -R coordinator /var/lib/kafka /etc/confluent/docker
 USER coordinator
 VOLUME /var/lib/coordinator
 EXPOSE 9092 9080
-HEALTHCHECK --interval=5s --timeout=4s --start-period=60s --retries=3 \
-  CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:9080/readyz', timeout=3)"]
-CMD ["serve"]
+HEALTHCHECK --interval=2s --timeout=4s --start-period=60s --retries=3 CMD ["healthy"]
+ENTRYPOINT ["entrypoint"]
+CMD ["serve", "--as-kafka-container"]

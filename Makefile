@@ -193,7 +193,7 @@ $(VENV)/.installed-fuzz: $(VENV)/.installed-dev
 	@touch $@
 
 COMPOSE = $(shell docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose)
-.PHONY: up down cluster-test ha-test
+.PHONY: up down cluster-test container-test ha-test
 up: ## the test cluster of docker-compose.yml: three nodes, compaction; clients too with ARGS="--profile clients"
 	$(COMPOSE) $(ARGS) up -d --build
 
@@ -202,6 +202,9 @@ down: ## stop the test cluster and remove its data
 
 cluster-test: setup ## break that cluster in every way while clients work; needs a container engine (about six minutes)
 	$(PY) -m tests.cluster.engine $(ARGS)
+
+container-test: setup ## start the image by Testcontainers in Python, Go and Java, in the place of Kafka's (two minutes; ARGS="--modules node")
+	$(PY) -m tests.containers.check $(ARGS)
 
 ha-test: setup ## break nodes that share a PostgreSQL while clients work, and judge; in containers, or as processes without an engine (ARGS="--faults 20 --seed 1")
 	$(PY) -m tests.ha.containers $(ARGS)
