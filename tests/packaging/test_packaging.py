@@ -11,6 +11,7 @@ import pytest
 
 from coordinator.cli.main import COMMANDS
 from coordinator.config.config import Config, keys
+from coordinator.config.values import parse_nodes
 from tests.support.machine_tools import require_tool
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,6 +48,17 @@ def test_every_variable_in_image_compose_file_and_stateful_set_is_a_setting(name
     variables = set(re.findall(r"\bCOORDINATOR_[A-Z_]+", read(name)))
     assert variables
     assert variables <= {key.environment for key in keys().values()}
+
+
+def test_the_stateful_set_has_a_replica_for_each_node_of_the_cluster() -> None:
+    manifest = read("docs/ops/statefulset.yaml")
+    (replicas,) = re.findall(r"^  replicas: (\d+)$", manifest, flags=re.MULTILINE)
+    (nodes,) = re.findall(r'value: "(1@.*)"', manifest)
+    expected = {number + 1: f"coordinator-{number}.coordinator:9092" for number in range(int(replicas))}
+    assert {number: str(address) for number, address in parse_nodes(nodes).items()} == expected
+    page = read("docs/cluster.md")
+    for heading in re.findall(r'docs/cluster\.md, "(.+?)"', manifest):
+        assert f"## {heading}\n" in page
 
 
 def test_image_and_compose_file_publish_the_default_ports() -> None:
