@@ -19,6 +19,7 @@ from coordinator.config import kafka_container
 from coordinator.config.config import Config
 from coordinator.config.profiles import PROFILES
 from coordinator.config.sources import load
+from coordinator.processes.parent import end_with_stdin
 from coordinator.server.log_format import write_log_to_stderr
 
 LOG: Final = logging.getLogger("coordinator")
@@ -67,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="read variables as Kafka's images do, and print the line that programs which start them await",
     )
+    add("--end-with-stdin", action="store_true", help="stop when stdin ends: it is a pipe that a parent holds open")
     add("--log-level", choices=("debug", "info", "warning", "error"), default="info", help="default: info")
     add("--log-format", choices=("text", "json"), help="lines to read, or JSON with fields; default: text")
 
@@ -86,6 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
         if path is not None:
             check_port_file(flag, path)
 
+    if arguments.end_with_stdin:
+        end_with_stdin()
+
     # Imported here, so that a mistake in the settings is reported without waiting for the server's imports.
     from coordinator.server import server
     from coordinator.server.startup import StartupError
@@ -104,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         if config.test_verbs_enable or config.test_verbs_token:
             from coordinator.testing import daemon
 
-            return daemon.run(config, files, ready=ready)
+            return daemon.run(config, files, ready=ready, verbs_at=say_verbs)
         return server.run(config, files, ready=ready)
     except StartupError as error:
         raise CliError(str(error), error.exit_code) from error
@@ -116,6 +121,11 @@ def check_port_file(flag: str, path: Path) -> None:
         raise CliError(f"{flag} {path} is a directory; give the path of a file")
     if not path.parent.is_dir():
         raise CliError(f"{flag} {path}: the directory {path.parent} does not exist; create it first")
+
+
+def say_verbs(url: str) -> None:
+    """Print where the verbs of tests are. The packages in clients/ read this line and the one of `announce`."""
+    print(f"verbs on {url}", flush=True)
 
 
 def announce(config: Config, address: str, *others: str) -> None:

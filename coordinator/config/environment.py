@@ -21,10 +21,13 @@ KAFKA_PREFIX: Final = "KAFKA_"
 _KUBERNETES_SERVICE_LINK: Final = re.compile(
     r"(COORDINATOR|KAFKA)_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP)(_.*)?)?)"
 )
-# Not settings of the daemon: the event loop to run on (cli/serve.py), and how other commands reach their server.
+# Not settings of the daemon: the event loop to run on (cli/serve.py), how other commands reach their server, and what
+# the packages in clients/ start.
 _OTHER_VARIABLES: Final = frozenset(
     {
+        "COORDINATOR_BINARY",
         "COORDINATOR_EVENT_LOOP",
+        "COORDINATOR_IMAGE",
         "COORDINATOR_BOOTSTRAP_SERVER",
         "COORDINATOR_COMMAND_CONFIG",
         "COORDINATOR_USER_PASSWORD",

@@ -67,11 +67,12 @@ def ask_http(
     method: str,
     target: str,
     *,
+    form: bytes | None = None,
     token: str = "",
     context: ssl.SSLContext | None = None,
     timeout_s: float = 60.0,
 ) -> HttpAnswer:
-    """Send a request without a body, and return the answer. `context`: of TLS, for an address that has it.
+    """Send a request, and return the answer. `form`: its body. `context`: of TLS, for an address that has it.
 
     Raises HttpClientError.
     """
@@ -87,7 +88,9 @@ def ask_http(
     else:
         connection = HTTPConnection(host, port, timeout=timeout_s)
     try:
-        connection.request(method, target, headers=headers)
+        if form is not None:
+            headers["Content-Type"] = b"application/x-www-form-urlencoded"
+        connection.request(method, target, form, headers)
         answer = connection.getresponse()
         return HttpAnswer(answer.status, answer.reason, answer.read())
     except (OSError, HTTPException, UnicodeError) as error:  # the last: no name of a host may be written so

@@ -40,6 +40,8 @@ INDEX: Final = (
 NOT_STORED: Final = {"Cache-Control": "no-store"}
 OPEN_PATHS: Final = frozenset(("/healthz", "/readyz"))
 VERBS: Final = "/test/"
+LARGE_FORM: Final = b'{"error":"the body is larger than 1 MiB; send it in parts"}'
+NO_FORM: Final = b'{"error":"the body is no form; write it as name=value&name=value, with %XX for other characters"}'
 NO_VERBS: Final = b'{"error":"no verbs here; start with --profile test"}'
 
 
@@ -176,6 +178,13 @@ class VerbRoute:
             sentence = b'{"error":"%d verbs run already, wait for one to end"}' % self._most_running
             return _json(HTTPStatus.SERVICE_UNAVAILABLE, sentence)
         path, _, query = request.raw_path.partition("?")
+        try:
+            form = (await request.read()).decode("ascii")
+        except web.HTTPRequestEntityTooLarge:
+            return _json(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, LARGE_FORM)
+        except UnicodeDecodeError:
+            return _json(HTTPStatus.BAD_REQUEST, NO_FORM)
+        query = "&".join(filter(None, (query, form)))
         self._running += 1
         running = in_thread(partial(self._commands, path, query, request.headers), "http-command")
         running.add_done_callback(self._ended)

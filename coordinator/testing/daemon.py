@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from coordinator.config.values import is_loopback
 from coordinator.core.cluster import ClusterNode
 from coordinator.http.parts import HttpParts
-from coordinator.http.port import HttpPort, HttpPortError, open_http
+from coordinator.http.port import HttpPort, HttpPortError, open_http, tls_config
 from coordinator.server.server import PortFiles, run_node
 from coordinator.server.startup import StartupError
 from coordinator.testing.host import ServerHost
-from coordinator.testing.http import VerbCommands
+from coordinator.testing.http import PREFIX, VerbCommands
 from coordinator.testing.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -25,8 +25,13 @@ if TYPE_CHECKING:
     from coordinator.console.source import ConsoleSource
 
 
-def run(config: Config, files: PortFiles, *, ready: Callable[..., None]) -> int:
-    """Serve until SIGTERM, SIGINT or SIGHUP, with verbs. Returns the exit code. Raises StartupError."""
+def run(
+    config: Config, files: PortFiles, *, ready: Callable[..., None], verbs_at: Callable[[str], None] = lambda url: None
+) -> int:
+    """Serve until SIGTERM, SIGINT or SIGHUP, with verbs. Returns the exit code. Raises StartupError.
+
+    `verbs_at` is called with the URL of the verbs, if there is an HTTP port, and then `ready`.
+    """
     address = config.http_address
     if address is not None and not config.test_verbs_token and not is_loopback(address.host):
         raise StartupError(
@@ -34,7 +39,14 @@ def run(config: Config, files: PortFiles, *, ready: Callable[..., None]) -> int:
             "--http 127.0.0.1:9080, or have them ask for a token with test.verbs.token "
             "(COORDINATOR_TEST_VERBS_TOKEN in the environment)"
         )
-    return run_node(_Node(config), files, ready=ready)
+    node = _Node(config)
+
+    def announce(*addresses: str) -> None:
+        if node.http_address:
+            verbs_at(f"http{'s' if tls_config(config) else ''}://{node.http_address}{PREFIX}")
+        ready(*addresses)
+
+    return run_node(node, files, ready=announce)
 
 
 class _Node:

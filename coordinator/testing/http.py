@@ -1,8 +1,8 @@
 """The verbs over HTTP: `POST /test/VERB?name=value&…`, with a JSON answer.
 
-The parameters are those of the verb in Python. A verb that cannot be done answers 400 with `{"error": …}`, a wait that
-ends without success 408. Without a token, pages in a browser are refused with 403: their requests have an Origin, or
-the name of another host.
+The parameters are those of the verb in Python. Many of them go into the body, as a form, because a path is bounded.
+A verb that cannot be done answers 400 with `{"error": …}`, a wait that ends without success 408. Without a token, pages
+in a browser are refused with 403: their requests have an Origin, or the name of another host.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class VerbCommands:
             return _error(HTTPStatus.NOT_FOUND, f"there is no verb {path!r}; there are: {', '.join(verb_names())}")
         verb = getattr(self._verbs, name)
         try:
-            arguments = arguments_of(verb, parse_qs(query, keep_blank_values=True, strict_parsing=bool(query)))
+            arguments = arguments_of(verb, parse_query(query))
             result = self._run(name, verb(**arguments))
             return HTTPStatus.OK, msgspec.json.encode(plain(result), order="deterministic")
         except NotInTimeError as error:
@@ -87,6 +87,11 @@ class VerbCommands:
         return future.result()
 
 
+def parse_query(query: str) -> dict[str, list[str]]:
+    """Return the parameters of a query or form. Bytes that are no UTF-8 become surrogates. Raises ValueError."""
+    return parse_qs(query, keep_blank_values=True, strict_parsing=bool(query), errors="surrogateescape")
+
+
 def arguments_of(verb: Callable[..., Coroutine[Any, Any, Any]], query: Mapping[str, list[str]]) -> dict[str, Any]:
     """Return the arguments of a verb from a query. Raises ValueError with a sentence that says what is wrong."""
     parameters, types = inspect.signature(verb).parameters, get_type_hints(verb)
@@ -99,7 +104,7 @@ def arguments_of(verb: Callable[..., Coroutine[Any, Any, Any]], query: Mapping[s
     if missing:
         raise ValueError(f"{verb.__name__} needs {missing[0]!r}; its parameters: {', '.join(parameters)}")
     arguments: dict[str, Any] = {
-        name: values if name == "values" else _converted(types[name], name, values[-1])
+        name: [_bytes(each) for each in values] if name == "values" else _converted(types[name], name, values[-1])
         for name, values in query.items()
     }
     if verb.__name__ not in _OWN_BOUNDS:
@@ -111,11 +116,17 @@ def arguments_of(verb: Callable[..., Coroutine[Any, Any, Any]], query: Mapping[s
 
 def _converted(wanted: Any, name: str, text: str) -> Any:
     if wanted == Payload:
-        return text
+        return _bytes(text)
+    text = _bytes(text).decode(errors="replace")
     try:
         return msgspec.convert(text, wanted, strict=False)
     except msgspec.ValidationError as error:
         raise ValueError(f"{name}={text}: {error}") from None
+
+
+def _bytes(text: str) -> bytes:
+    """Return the bytes that `parse_query` made into this text."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def plain(result: Any) -> Any:

@@ -46,9 +46,17 @@ def post_verb(
         ConfigError: the address is none
     """
     server = parse_http_address(address)
-    target = f"{PREFIX}{verb}?{urllib.parse.urlencode(query)}"
+    form = urllib.parse.urlencode(query, errors="surrogateescape").encode()
     try:
-        answer = ask_http(server, "POST", target, token=token, context=_context(server, tls), timeout_s=timeout_s)
+        answer = ask_http(
+            server,
+            "POST",
+            f"{PREFIX}{verb}",
+            form=form,
+            token=token,
+            context=_context(server, tls),
+            timeout_s=timeout_s,
+        )
     except HttpClientError as error:
         raise HttpClientError(error.kind, error.fact, _REMEDIES.get(error.kind, "")) from None
     if answer.status == HTTPStatus.OK:

@@ -292,8 +292,9 @@ class CoordinatorProcess:
         command = [
             sys.executable,
             "-m",
-            "coordinator.testing.child",
+            "coordinator",
             "serve",
+            "--end-with-stdin",
             "--profile",
             "test",
             "--listen",
@@ -364,10 +365,7 @@ def _pairs(name: str, value: Any) -> list[tuple[str, str]]:
     if name == "fault":
         return [(name, str(getattr(value, "number", value)))]
     if isinstance(value, bytes):
-        try:
-            return [(name, value.decode())]
-        except UnicodeDecodeError:
-            raise CoordinatorTestingError(f"{name}: {value!r} is no UTF-8; {_BY_CLIENT}") from None
+        return [(name, value.decode("utf-8", "surrogateescape"))]
     if isinstance(value, str) or not isinstance(value, Iterable):
         return [] if value is None else [(name, str(value))]
     values = list(value)

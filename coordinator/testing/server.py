@@ -274,6 +274,7 @@ class AsyncCoordinator:
     lose_reply = _Awaitable(Verbs.lose_reply)
     drop_connection = _Awaitable(Verbs.drop_connection)
     list_faults = _Awaitable(Verbs.list_faults)
+    check_faults = _Awaitable(Verbs.check_faults)
     clear_faults = _Awaitable(Verbs.clear_faults)
     remove_fault = _Awaitable(Verbs.remove_fault)
     loading = _Awaitable(Verbs.loading)

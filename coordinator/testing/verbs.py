@@ -25,6 +25,8 @@ from coordinator.testing.errors import (
     NotInTimeError,
     UnknownGroupError,
     UnknownMemberError,
+    check_fired,
+    check_reached,
 )
 from coordinator.testing.transaction_stages import StageTrigger, stage_of
 from protocol.api_keys import ApiKey
@@ -343,6 +345,11 @@ class Verbs:
     async def list_faults(self) -> list[Fault]:
         """Return the faults that were not removed, with how often each has fired."""
         return self._host.faults.all()
+
+    async def check_faults(self) -> None:
+        """Raise an error if a fault was asked for that no request, or no transaction, has met."""
+        check_fired(self._host.faults.all())
+        check_reached(self._host.stages.waiting)
 
     async def clear_faults(self) -> None:
         """Take all faults back."""

@@ -21,6 +21,7 @@ from coordinator.testing import (
     NotInTimeError,
     ServerEndedError,
 )
+from coordinator.testing.http_client import post_verb
 from protocol.error_codes import ErrorCode
 from tests.support.eventually import eventually
 from tests.support.group_member import GroupMember, alone_in_group
@@ -57,6 +58,22 @@ async def test_verbs_have_the_types_of_the_server_in_process(process: Coordinato
     process.kick("billing-1")
     assert await member.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID
     await member.wire.close()
+
+
+def test_a_body_is_a_form_of_a_megabyte(process: CoordinatorProcess) -> None:
+    def post(body: bytes) -> tuple[int, str]:
+        request = urllib.request.Request(f"http://{process.http_address}/test/wait_stable?group=none", data=body)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=30)
+        with refused.value as error:
+            return error.code, msgspec.json.decode(error.read())["error"]
+
+    assert post(b"timeout=0.01")[0] == 408
+    assert post(b"timeout=\xff") == (
+        400,
+        "the body is no form; write it as name=value&name=value, with %XX for other characters",
+    )
+    assert post(b"group=" + b"a" * 2**20) == (413, "the body is larger than 1 MiB; send it in parts")
 
 
 def test_errors_come_back_as_errors(process: CoordinatorProcess) -> None:
@@ -155,13 +172,18 @@ def test_a_process_has_the_verbs_that_need_more_than_one_request(tmp_path: Path)
         process.remove_fault(fault)
         assert process.list_faults() == []
         process.produce(ORDERS, ["a"])
-        for value in (None, b"\xff"):
-            with pytest.raises(CoordinatorTestingError, match="produce it with a Kafka client, or use Coordinator"):
-                process.produce(ORDERS, [value])
+        with pytest.raises(CoordinatorTestingError, match="produce it with a Kafka client, or use Coordinator"):
+            process.produce(ORDERS, [None])
         pid = process.pid
         process.crash()
         assert process.pid != pid
         assert process.produce(ORDERS, ["b"]) == 1
+        assert process.produce(ORDERS, [b"\xff" * 100] * 1_000, key=b"\xfe") == 2
+        assert process.produce(ORDERS, ["c"]) == 1_002
+        process.fail_next("Heartbeat", "NOT_COORDINATOR")
+        with pytest.raises(CoordinatorTestingError, match="no request came for: the next HEARTBEAT"):
+            post_verb(process.http_address, "check_faults", [])
+        process.clear_faults()
         process.pause(0.01)
         process.pause()  # and no resume: the stop does not wait for one
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from random import Random
 from typing import Final
-from urllib.parse import parse_qs, parse_qsl
+from urllib.parse import parse_qsl
 
 import msgspec
 
 from coordinator.console.questions import group_question, kick_question, list_question
 from coordinator.console.source import ConsoleError
 from coordinator.testing.errors import CoordinatorTestingError
-from coordinator.testing.http import arguments_of, verb_names
+from coordinator.testing.http import arguments_of, parse_query, verb_names
 from coordinator.testing.verbs import Verbs
 from tests.fuzz.edits import edited
 
@@ -29,7 +29,7 @@ def check(data: bytes) -> None:
     name, _, query = data.decode("latin-1").partition("?")
     if name in verb_names():
         with contextlib.suppress(CoordinatorTestingError, ValueError, msgspec.ValidationError):
-            arguments_of(getattr(Verbs, name), parse_qs(query, keep_blank_values=True, strict_parsing=bool(query)))
+            arguments_of(getattr(Verbs, name), parse_query(query))
     asked = dict(parse_qsl(query or name, keep_blank_values=True))
     for read in (list_question, group_question):
         with contextlib.suppress(ConsoleError):
