@@ -10,7 +10,6 @@ from coordinator.server.faults import Fault
 from coordinator.testing.http import verb_names
 from coordinator.testing.verbs import GroupView, Payload, TopicPartition
 
-
 GO_TYPES: Final[Mapping[Any, str]] = {
     Mapping[str, int]: "Topics",
     Iterable[Payload]: "[]string",

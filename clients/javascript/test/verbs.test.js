@@ -98,7 +98,7 @@ test("the server ends with a process that is killed, and lets one end that has n
   const program = `import { start } from "kafka-group-coordinator"; const one = await start(); console.log(one.bootstrapServers);`;
   for (const waits of [true, false]) {
     const code = program + (waits ? "setTimeout(() => {}, 60_000)" : "");
-    const child = spawn(process.execPath, ["--input-type=module", "--eval", code], { stdio: ["ignore", "pipe", "inherit"], cwd: import.meta.dirname });
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", code], { stdio: ["ignore", "pipe", "inherit"], cwd: new URL(".", import.meta.url) });
     const closed = once(child, "close");
     const [address] = await once(createInterface(child.stdout), "line");
     if (waits) child.kill("SIGKILL");

@@ -1,0 +1,3 @@
+module kafka-group-coordinator/clients/go
+
+go 1.21
