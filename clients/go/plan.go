@@ -107,7 +107,7 @@ func (p *plan) words() ([]string, error) {
 		return nil, err
 	}
 	p.address, p.url = "127.0.0.1:"+ports[0], "http://127.0.0.1:"+ports[1]+"/test/"
-	words := []string{"docker", "run", "--rm", "--interactive"}
+	words := []string{"docker", "run", "--rm", "--interactive", "--entrypoint", "coordinator"}
 	for _, port := range ports {
 		words = append(words, "--publish", fmt.Sprintf("127.0.0.1:%s:%s", port, port))
 	}

@@ -35,7 +35,7 @@ function variableOf(key) {
 /** The container publishes two ports, under the numbers that it has inside: it tells them to its clients. */
 async function container(image, words, variables) {
   const [port, httpPort] = await freePorts(2);
-  const run = ["docker", "run", "--rm", "--interactive"];
+  const run = ["docker", "run", "--rm", "--interactive", "--entrypoint", "coordinator"];
   for (const each of [port, httpPort]) run.push("--publish", `127.0.0.1:${each}:${each}`);
   for (const each of ["COORDINATOR_TEST_VERBS_TOKEN", ...variables]) run.push("--env", each);
   const bootstrapServers = `127.0.0.1:${port}`;
