@@ -18,6 +18,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from tests.docs.blocks import blocks
 from tests.support.eventually import eventually
 from tests.support.machine_tools import not_run, require_tool
 
@@ -55,6 +56,15 @@ def test_files_fit_their_schema_and_one_with_a_mistake_does_not(
     used.write_text(re.sub(r": (bash|python3)$", r": [\1]", used.read_text(), flags=re.MULTILINE))
     assert loaded(used)
     assert check(schema, used) == 1
+
+
+@pytest.mark.parametrize("schema", ["vendor.github-workflows", "vendor.gitlab-ci"])
+def test_the_jobs_on_the_page_fit_their_schema(schema: str, tmp_path: Path) -> None:
+    beginning = {"vendor.github-workflows": "jobs:", "vendor.gitlab-ci": "include:"}[schema]
+    (block,) = (each for each in blocks("docs/testing-languages.md") if each.text.startswith(beginning))
+    job = tmp_path / "job.yml"
+    job.write_text(f"on: push\n{block.text}" if beginning == "jobs:" else block.text, encoding="utf-8")
+    assert check(schema, job) == 0
 
 
 @pytest.fixture(scope="module")
