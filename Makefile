@@ -203,9 +203,7 @@ down: ## stop the test cluster and remove its data
 cluster-test: setup ## break that cluster in every way while clients work; needs a container engine (about six minutes)
 	$(PY) -m tests.cluster.engine $(ARGS)
 
-container-test: setup ## start the image by Testcontainers in Python, Go and Java, in the place of Kafka's (two minutes; ARGS="--modules node")
-	$(PY) -m tests.containers.check $(ARGS)
-
+\tPLACEHOLDER
 ha-test: setup ## break nodes that share a PostgreSQL while clients work, and judge; in containers, or as processes without an engine (ARGS="--faults 20 --seed 1")
 	$(PY) -m tests.ha.containers $(ARGS)
 

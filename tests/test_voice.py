@@ -25,7 +25,7 @@ DATA = {"tests/conformance/frames.py", "tests/conformance/generator.py", "tests/
 
 FILES = [
     path.relative_to(ROOT).as_posix()
-    for folder in ("coordinator", "protocol", "tests", "bench", "examples")
+    for folder in ("coordinator", "protocol", "tests", "bench", "examples", "clients")
     for path in sorted((ROOT / folder).rglob("*.py"))
     if not {"generated", "build"} & set(path.parts) and path.name != "test_voice.py"
 ]

@@ -42,10 +42,6 @@ export class Coordinator extends Verbs {
       await server.end();
     }
   }
-
-  async [Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")]() {
-    await this.stop();
-  }
 }
 
 /**

@@ -40,6 +40,7 @@ PAGES: Final = (
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
     ROOT / "examples" / "README.md",
+    *sorted((ROOT / "clients").glob("*/README.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 )
 _LINK: Final = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)")

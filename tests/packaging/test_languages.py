@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -24,14 +25,17 @@ GENERATED: Final = {
     JAVASCRIPT / "verbs.d.ts": javascript.types,
     GO / "verbs.go": go.code,
 }
+INSTALLED: Final = {"COORDINATOR_BINARY": str(Path(sys.executable).parent / "coordinator")}
 RUN_S: Final = 240.0
 TSC: Final = ("--noEmit", "--strict", "--target", "es2022", "--module", "nodenext")
 
 
-def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command with the `coordinator` of this environment. Return the output."""
-    environment = {**os.environ, "COORDINATOR_BINARY": str(Path(sys.executable).parent / "coordinator")}
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=RUN_S, check=False)
+def run(*command: str | Path, cwd: Path, server: Mapping[str, str] = INSTALLED) -> str:
+    """Run a command whose tests start this server. Return the output."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("COORDINATOR_")}
+    done = subprocess.run(
+        command, cwd=cwd, env={**others, **server}, capture_output=True, text=True, timeout=RUN_S, check=False
+    )
     assert done.returncode == 0, f"{' '.join(map(str, command))}: {done.stdout}{done.stderr}"
     return done.stdout
 
