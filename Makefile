@@ -49,6 +49,21 @@ stale: setup ## fail if something generated no longer matches its source
 
 docs: generate ## the same: docs/configuration.md, states.md and protocol.md come from the code
 
+# In an environment of its own: nothing of it is needed to develop. npm brings the program for diagrams.
+SITE := .venv-site
+.PHONY: site
+site: $(SITE)/.installed ## build README and docs/ into build/site, a site with search; a warning is an error
+	$(SITE)/bin/mkdocs build --strict -f .site/mkdocs.yml
+	$(SITE)/bin/python .site/check.py build/site
+	@echo "to read it: python3 -m http.server --bind 127.0.0.1 --directory build/site 8000"
+
+$(SITE)/.installed: .site/requirements.txt
+	@command -v npm >/dev/null || { echo "npm is missing; install it (Debian, Ubuntu: apt-get install npm)" >&2; exit 2; }
+	@sh .ci/make-venv $(SITE) $(PYTHON)
+	@$(SITE)/bin/python -m pip --disable-pip-version-check install --quiet -r .site/requirements.txt
+	@cd $(SITE) && tar -xzf "$$(npm pack --silent mermaid@11.17.2)" --strip-components=2 package/dist/mermaid.min.js
+	@touch $@
+
 bench: setup ## beside Kafka, kfake, a mock and echoes, in one run (ten minutes; two with ARGS=--quick)
 	$(PY) bench/run.py $(ARGS)
 	$(PY) bench/security.py --quick --without-kafka --json bench/build/security-quick.json --markdown bench/build/security-quick.md
@@ -241,7 +256,7 @@ $(COMPILED)/.installed: dist/.built $(VENV)/.installed-dev
 	@touch $@
 
 clean: ## remove every .venv, caches and what was built; ./data stays
-	rm -rf $(VENV) $(COMPILED) $(EXAMPLES) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist bench/build tests/torture/build \
+	rm -rf $(VENV) $(COMPILED) $(EXAMPLES) $(SITE) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist bench/build tests/torture/build \
 	  ./*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
