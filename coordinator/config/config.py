@@ -114,7 +114,7 @@ class Config(SecurityConfig):
     )
     log_engine_config_file: str = _key(
         "",
-        "The file of Kafka client settings (security.protocol, sasl.*, ssl.*) for a log.engine on Kafka.",
+        "The file of Kafka client settings (security.protocol, `sasl.*`, `ssl.*`) for a log.engine on Kafka.",
         ours=True,
         shape="file",
     )

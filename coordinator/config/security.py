@@ -115,7 +115,7 @@ class SecurityConfig:
     )
     ssl_principal_mapping_rules: str = _key(
         "DEFAULT",
-        "Rules from the name in a client's certificate to its principal, as RULE:^CN=(.*?),.*$/$1/,DEFAULT.",
+        "Rules from the name in a client's certificate to its principal, as `RULE:^CN=(.*?),.*$/$1/,DEFAULT`.",
         shape="rule,...",
         per_listener=True,
     )
