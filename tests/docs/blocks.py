@@ -34,6 +34,7 @@ class Block:
     line: int
     name: str
     text: str
+    language: str = ""
 
     @property
     def where(self) -> str:
@@ -51,6 +52,7 @@ def blocks(page: str) -> list[Block]:
             line=text.count("\n", 0, found.start()) + 1,
             name=name if names.count(name) == 1 else f"{name} #{names[: index + 1].count(name)}",
             text=found[2],
+            language=found[1],
         )
         for index, (found, name) in enumerate(zip(fences, names, strict=True))
     ]
