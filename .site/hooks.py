@@ -19,6 +19,7 @@ from mkdocs.structure.pages import Page
 ROOT: Final = Path(__file__).resolve().parent.parent
 HOME: Final = "README.md"
 OVERVIEW: Final = "docs/README.md"
+QUESTIONS: Final = "docs/questions.md"
 MERMAID: Final = "mermaid.min.js"
 ADDED: Final = {"site.css": ".site/site.css", MERMAID: f".venv-site/{MERMAID}"}  # make site fetches the second
 
@@ -59,6 +60,16 @@ def reached() -> list[str]:
                 found[path] = None
                 waiting += [path] if path.endswith(".md") else []
     return list(found)
+
+
+def questions() -> dict[str, list[str]]:
+    """Return the questions of new users, by the pages that answer them."""
+    found: dict[str, list[str]] = {}
+    _, *sections = re.split(r"^## (.+)$", text_of(QUESTIONS), flags=re.MULTILINE)
+    for question, answer in zip(sections[::2], sections[1::2], strict=True):
+        for target in _LINK.findall(answer):
+            found.setdefault(resolved(QUESTIONS, target), []).append(re.sub(r"[^\w\s-]", "", question))
+    return found
 
 
 def navigation(pages: list[str]) -> list[Any]:
@@ -116,7 +127,11 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 
 def on_page_content(html: str, page: Page, **_: object) -> str:
-    """Leave out an empty list at the side: of neighbours on the first page, of headings on a page without."""
+    """Leave out an empty list at the side: of neighbours on the first page, of headings on a page without.
+
+    The search counts the questions that a page answers more than its words. The theme does not show them.
+    """
+    page.meta["tags"] = questions().get(page.file.src_uri, [])
     page.meta["hide"] = ["navigation"] if page.file.src_uri == HOME else []
     page.meta["hide"] += [] if any(heading.children for heading in page.toc) else ["toc"]
     return html
