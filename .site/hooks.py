@@ -129,7 +129,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 def on_page_content(html: str, page: Page, **_: object) -> str:
     """Leave out an empty list at the side: of neighbours on the first page, of headings on a page without.
 
-    The search counts the questions that a page answers more than its words. The theme does not show them.
+    The search counts the questions that a page answers more than its words, and shows them with the page.
     """
     page.meta["tags"] = questions().get(page.file.src_uri, [])
     page.meta["hide"] = ["navigation"] if page.file.src_uri == HOME else []
