@@ -28,7 +28,6 @@ from coordinator.cli.serve import read_properties
 from coordinator.config.config import Config
 from coordinator.config.sources import load
 from coordinator.core.topics.names import COMPACTED_TOPICS, OFFSETS_TOPIC
-from coordinator.history.segments import partitions_in
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.worker_dirs import homes
 
@@ -161,6 +160,8 @@ def _check(arguments: argparse.Namespace, directories: list[Path]) -> None:
     if arguments.mode == "single" and sparks:
         raise CliError(f"--mode single works without Spark; leave out {' and '.join(sparks)}, or choose another mode")
     topic = arguments.topic or OFFSETS_TOPIC
+    from coordinator.history.segments import partitions_in  # late, because it needs the extra
+
     known = {partition for directory in directories for partition in partitions_in(directory, topic)}
     unknown = sorted(set(arguments.partition or ()) - known)
     if unknown:
