@@ -235,10 +235,13 @@ $(EXAMPLES)/.installed: pyproject.toml
 
 # A compiled module beside its source would shadow it, so all of this happens elsewhere: dist/ and a venv of its own.
 COMPILED := .venv-compiled
-SOURCES = setup.py pyproject.toml $(shell find protocol coordinator -name '*.py')
-.PHONY: wheels compiled-venv test-compiled
-wheels: dist/.built ## build the plain and the compiled wheel into dist/ (needs a C compiler; a few minutes)
-	@ls dist/*.whl
+SOURCES = setup.py pyproject.toml $(shell find protocol coordinator -type f ! -name '*.pyc')
+.PHONY: wheels binary compiled-venv test-compiled
+wheels: dist/.built ## build the plain and the compiled wheel, and the sdist, into dist/ (needs a C compiler; a few minutes)
+	@ls dist/*.whl dist/*.tar.gz
+
+binary: dist/coordinator ## build dist/coordinator: the plain build as one file that needs no Python (Linux; half a minute)
+	@ls dist/coordinator
 
 compiled-venv: $(COMPILED)/.installed ## make .venv-compiled: the compiled wheel, and the packages of .venv
 	@$(COMPILED)/bin/coordinator --version
@@ -250,6 +253,11 @@ dist/.built: $(SOURCES) .ci/wheels | $(PY)
 	@mkdir -p dist && touch dist/.begun
 	@sh .ci/wheels $(PY) dist
 	@mv dist/.begun $@ # as old as the build's beginning: what was changed meanwhile is not in it
+
+dist/coordinator: $(SOURCES) .ci/binary/build .ci/binary/entry.py | $(PY)
+	@mkdir -p dist && touch dist/.binary-begun
+	@sh .ci/binary/build $(PY) $@
+	@touch -r dist/.binary-begun $@ && rm dist/.binary-begun # as old as the build's beginning, likewise
 
 $(COMPILED)/.installed: dist/.built $(VENV)/.installed-dev
 	@sh .ci/compiled-venv $(VENV) $(COMPILED)

@@ -1,8 +1,8 @@
-"""The installed version, and the kind of build: plain or compiled.
+"""The installed version, the kind of build (plain, compiled, or one executable file), and how to get an extra.
 
 One source makes two wheels (see setup.py): a plain one, and one whose hot modules are also compiled. They behave alike
 and differ in speed, so logs and benchmarks name the build. It is known from the file of a loaded module, because Python
-prefers a compiled module to its source beside it.
+prefers a compiled module to its source beside it. `make binary` puts the plain build into one file with Python.
 """
 
 from __future__ import annotations
@@ -21,10 +21,24 @@ def is_compiled() -> bool:
     return str(primitives.__file__).endswith(tuple(EXTENSION_SUFFIXES))
 
 
+def is_binary() -> bool:
+    """Return True in the single-file executable: it has its own Python, and nothing can be installed into it."""
+    return bool(getattr(sys, "frozen", False))
+
+
+def install(extra: str) -> str:
+    """Return the command that installs an extra, as the end of a sentence."""
+    command = f"pip install '{DISTRIBUTION}[{extra}]'"
+    return (
+        f"{command}; then use that `coordinator`, because this executable takes no extras" if is_binary() else command
+    )
+
+
 def build() -> str:
-    """Describe the build: 'compiled, CPython 3.11' or 'plain, CPython 3.11'."""
+    """Describe the build: 'plain, CPython 3.11', or 'compiled' or 'binary' in place of 'plain'."""
     name = sys.implementation.name.replace("cpython", "CPython")
-    return f"{'compiled' if is_compiled() else 'plain'}, {name} {sys.version_info[0]}.{sys.version_info[1]}"
+    kind = "binary" if is_binary() else "compiled" if is_compiled() else "plain"
+    return f"{kind}, {name} {sys.version_info[0]}.{sys.version_info[1]}"
 
 
 def version() -> str:

@@ -13,6 +13,7 @@ from typing import Final
 
 from coordinator.cli.errors import CliError
 from coordinator.cli.table import escaped
+from coordinator.version import install
 
 _NEEDED: Final = ("numpy", "pyarrow")
 
@@ -21,8 +22,7 @@ def need_extra(*more: str, extra: str = "history") -> None:
     """Raise CliError with the command that installs the extra if numpy, pyarrow or a package of `more` is missing."""
     missing = [name for name in (*_NEEDED, *more) if importlib.util.find_spec(name) is None]
     if missing:
-        install = f"pip install 'kafka-group-coordinator[{extra}]'"
-        raise CliError(f"this needs {', '.join(missing)}, which come with an extra; install it with: {install}")
+        raise CliError(f"this needs {', '.join(missing)}, which come with an extra; install it with: {install(extra)}")
 
 
 def tell(sentence: str) -> None:

@@ -21,6 +21,7 @@ from coordinator.config.profiles import PROFILES
 from coordinator.config.sources import load
 from coordinator.processes.parent import end_with_stdin
 from coordinator.server.log_format import write_log_to_stderr
+from coordinator.version import is_binary
 
 LOG: Final = logging.getLogger("coordinator")
 
@@ -143,7 +144,7 @@ def announce(config: Config, address: str, *others: str) -> None:
 
 def _client_command(python: Path, address: str, topic: str) -> str:
     """Return a command that runs a group member. After `make run` it installs a client into the environment."""
-    if python.is_relative_to(Path.cwd()):
+    if python.is_relative_to(Path.cwd()) and not is_binary():
         here = python.relative_to(Path.cwd())
         install = f"{here} -m pip install -q kafka-python"
         return f"{install} && {here} -m kafka.consumer -b {address} -g my-group -t {topic}"

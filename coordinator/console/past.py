@@ -17,6 +17,7 @@ import msgspec
 
 from coordinator.console.model import GroupPage
 from coordinator.console.source import ConsoleError
+from coordinator.version import install
 
 AT_ONCE: Final = 2  # children
 WITHIN_S: Final = 60.0
@@ -39,7 +40,7 @@ class Past:
         """Return a sentence if the past cannot be asked for; empty if it can."""
         missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
         if missing:
-            return f"to look back, install {' and '.join(missing)}: pip install 'kafka-group-coordinator[history]'"
+            return f"to look back, install {' and '.join(missing)}: {install('history')}"
         return ""
 
     async def from_ms(self) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from coordinator.storage.log_store import LogStoreError
+from coordinator.version import install
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
@@ -26,7 +27,7 @@ async def open_engine(config: Config, node_id: int, *, for_reading: bool = False
         from coordinator.engine.postgres.opening import open_postgres
     except ImportError as error:
         raise LogStoreError(
-            f"log.engine needs the package {error.name}; run: pip install kafka-group-coordinator[postgres]",
+            f"log.engine needs the package {error.name}; run: {install('postgres')}",
             may_pass=False,
         ) from None
     return await open_postgres(config, node_id, for_reading=for_reading)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Final, TypeVar
 
 import coordinator
+from coordinator.version import is_binary
 
 LIFELINE_VARIABLE: Final = "COORDINATOR_LIFELINE_FD"
 STDERR_KEPT_BYTES: Final = 4096
@@ -210,6 +211,8 @@ class _Watchdog:
 
 def _environment(lifeline_fd: int) -> dict[str, str]:
     """Return the environment of the daemon, with the running package first on PYTHONPATH."""
+    if is_binary():  # its children are the same file, and no other Python can use its packages
+        return {**os.environ, LIFELINE_VARIABLE: str(lifeline_fd)}
     root = str(Path(coordinator.__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))
     return {**os.environ, "PYTHONPATH": path, LIFELINE_VARIABLE: str(lifeline_fd)}

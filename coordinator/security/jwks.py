@@ -20,6 +20,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
+from coordinator.version import install
+
 if TYPE_CHECKING:
     import ssl
     from http.client import HTTPMessage
@@ -213,8 +215,7 @@ def _need_pyjwt() -> None:
         import jwt  # noqa: F401
     except ImportError:
         raise JwksError(
-            "OAUTHBEARER needs PyJWT with cryptography; install them with: pip install "
-            "'kafka-group-coordinator[security]'"
+            f"OAUTHBEARER needs PyJWT with cryptography; install them with: {install('security')}"
         ) from None
 
 

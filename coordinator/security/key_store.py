@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.security.der import read_certificate
 from coordinator.security.tls_settings import TlsError
+from coordinator.version import install
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -189,8 +190,7 @@ def _parse_pkcs12(source: str, data: bytes, password: str, password_name: str) -
         read = import_module("coordinator.security.pkcs12").read_pkcs12
     except ImportError:
         raise TlsError(
-            f"{source}: a PKCS12 store needs a package that is not installed; run pip install "
-            "'kafka-group-coordinator[security]', or use PEM"
+            f"{source}: a PKCS12 store needs a package that is not installed; use PEM, or run {install('security')}"
         ) from None
     try:
         return _Contents(*read(data, password))

@@ -29,6 +29,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from coordinator.version import install
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -147,8 +149,7 @@ def check_available(settings: SessionSettings) -> None:
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise SparkUnavailableError(
-            f"Spark's Python packages are not installed ({', '.join(missing)}); "
-            "install them with: pip install 'kafka-group-coordinator[spark]'"
+            f"Spark's Python packages are not installed ({', '.join(missing)}); install them with: {install('spark')}"
         )
     if under_spark_submit() or (settings.master or "").startswith("sc://"):
         return  # a JVM is running already

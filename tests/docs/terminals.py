@@ -103,6 +103,10 @@ class Foreground:
         """Return the output so far."""
         return self._screen.read_text(encoding="utf-8", errors="replace")
 
+    @property
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
     def says(self, text: str) -> None:
         """Return when the text was printed."""
 

@@ -1,12 +1,7 @@
-"""`make wheels` builds a plain wheel for every Python and a compiled wheel that behaves alike.
-
-Building takes minutes, so these tests use the wheels in dist/ if they are as new as the sources; otherwise they are
-skipped with the command to type. `.ci/run` builds before it tests, and there a skipped test is a failure.
-"""
+"""`make wheels` builds a plain wheel for every Python, a compiled wheel that behaves alike, and an sdist."""
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -14,31 +9,23 @@ import sys
 import tomllib
 import zipfile
 from pathlib import Path
-from typing import Final
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import TopicPartition
 
+from tests.support.built import CALM, ROOT, require_wheels
 from tests.support.eventually import eventually
-from tests.support.machine_tools import not_run, require_tool
+from tests.support.first_partition import consumer_with_all
+from tests.support.machine_tools import require_tool
 
 pytestmark = pytest.mark.integration
-
-ROOT: Final = Path(__file__).resolve().parents[2]
-CALM: Final = {
-    name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "PYTHONPATH")
-}
 
 
 @pytest.fixture(scope="module")
 def wheels() -> dict[str, Path]:
-    """Return the wheels in dist/, by "plain" and "compiled"."""
+    """Return the files in dist/, by "plain", "compiled" and "sdist"."""
     require_tool("cc", "gcc")
-    make = require_tool("make")
-    if subprocess.run([make, "-q", "dist/.built"], cwd=ROOT, env=CALM, capture_output=True, timeout=60).returncode:
-        not_run("the wheels in dist/ are missing or old; type: make wheels")
-    found = sorted((ROOT / "dist").glob("kafka_group_coordinator-*.whl"))
-    return {"plain" if path.stem.endswith("-py3-none-any") else "compiled": path for path in found}
+    return require_wheels()
 
 
 def files(wheel: Path) -> dict[str, bytes]:
@@ -59,8 +46,21 @@ def test_both_wheels_have_the_same_sources_and_metadata(wheels: dict[str, Path])
         for kind in ("plain", "compiled")
     )
     assert plain == compiled
-    assert "coordinator/server/connection.py" in plain
-    assert not any(name.startswith(("tests/", "bench/")) for name in plain)
+    sources = {
+        str(path.relative_to(ROOT))
+        for package in ("coordinator", "protocol")
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    assert {name for name in plain if ".dist-info/" not in name} == sources, "see package-data in pyproject.toml"
+
+
+def test_a_wheel_that_is_built_from_the_sdist_is_the_plain_wheel(wheels: dict[str, Path], tmp_path: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps"]
+    subprocess.run([*pip, "--wheel-dir", tmp_path, wheels["sdist"]], cwd=tmp_path, env=CALM, check=True, timeout=300)
+    (built,) = tmp_path.glob("*.whl")
+    assert built.name == wheels["plain"].name
+    assert files(built) == files(wheels["plain"])
 
 
 def test_only_the_compiled_wheel_has_machine_code(wheels: dict[str, Path]) -> None:
@@ -95,13 +95,10 @@ def test_the_compiled_wheel_serves_a_client_from_an_environment_of_its_own(
     try:
         eventually(lambda: port_file.exists() and port_file.read_text() != "", "the daemon is up", within_s=60)
         address = f"127.0.0.1:{port_file.read_text().strip()}"
-        consumer = Consumer({"bootstrap.servers": address, "group.id": "shop", "enable.auto.commit": False})
-        consumer.subscribe(["orders"])
-        eventually(lambda: consumer.poll(0.1) or len(consumer.assignment()) == 3, "all partitions", within_s=60)
-        consumer.commit(offsets=[TopicPartition("orders", 1, 42)], asynchronous=False)
-        (committed,) = consumer.committed([TopicPartition("orders", 1)], timeout=20)
-        assert committed.offset == 42
-        consumer.close()
+        with consumer_with_all(address, "orders", 3) as consumer:
+            consumer.commit(offsets=[TopicPartition("orders", 1, 42)], asynchronous=False)
+            (committed,) = consumer.committed([TopicPartition("orders", 1)], timeout=20)
+            assert committed.offset == 42
     finally:
         daemon.send_signal(signal.SIGTERM)
         code = daemon.wait(timeout=60)

@@ -240,8 +240,8 @@ def test_a_pkcs12_store_without_its_package_is_refused(names: dict[str, str], mo
     with pytest.raises(TlsError) as caught:
         load(p12("p12"), names)
     assert str(caught.value) == (
-        f"ssl.keystore.location {names['p12']}: a PKCS12 store needs a package that is not installed; run pip install "
-        "'kafka-group-coordinator[security]', or use PEM"
+        f"ssl.keystore.location {names['p12']}: a PKCS12 store needs a package that is not installed; use PEM, or run "
+        "pip install 'kafka-group-coordinator[security]'"
     )
 
 
