@@ -42,6 +42,8 @@ def alone(binary: Path, directory: Path) -> list[str]:
 class BinaryDaemon(Daemon):
     """`coordinator serve` of the executable."""
 
+    start_s = 120.0  # a start takes a second of CPU: it unpacks, and has no compiled modules in a cache
+
     def __init__(self, binary: Path, directory: Path, **more: object) -> None:
         super().__init__(directory, topics=["orders:4"], **more)  # type: ignore[arg-type]
         self._alone = alone(binary, directory)

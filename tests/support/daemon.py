@@ -28,6 +28,8 @@ STOP_S = 20.0
 class Daemon:
     """One `coordinator serve` with its data directory. `start()` may be called again after `kill()` or `stop()`."""
 
+    start_s = START_S
+
     def __init__(
         self,
         directory: Path,
@@ -124,10 +126,10 @@ class Daemon:
             return self.port_file.exists() or process.poll() is not None
 
         try:
-            eventually(is_ready_or_gone, "the daemon is ready", within_s=START_S)
+            eventually(is_ready_or_gone, "the daemon is ready", within_s=self.start_s)
         except AssertionError:
             self.kill()
-            raise AssertionError(f"the daemon was not ready in {START_S} s; its log: {self.log_tail()}") from None
+            raise AssertionError(f"the daemon was not ready in {self.start_s} s; its log: {self.log_tail()}") from None
         if not self.port_file.exists():
             raise AssertionError(f"the daemon ended with {process.returncode} at start; its log: {self.log_tail()}")
         self.port = int(self.port_file.read_text())
