@@ -129,8 +129,9 @@ def test_children_of_the_daemon_run(binary: Path, tmp_path: Path) -> None:
 def test_torture_plays_in_processes_of_its_own(binary: Path, tmp_path: Path) -> None:
     """They are started by `multiprocessing`, and the application by the Python of these tests."""
     (tmp_path / "consumer.py").write_text(blocks("docs/torture.md")[0].text)
-    command = [*alone(binary, tmp_path), "torture", "--schedules", "2", "--", sys.executable, "consumer.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200)
+    patient = ("--schedules", "1", "--patience", "90", "--startup", "120")  # how soon is no question of this test
+    command = [*alone(binary, tmp_path), "torture", *patient, "--", sys.executable, "consumer.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stdout + done.stderr
     assert list((tmp_path / "unpacked").glob("_MEI*")) == []
 
