@@ -218,7 +218,13 @@ down: ## stop the test cluster and remove its data
 cluster-test: setup ## break that cluster in every way while clients work; needs a container engine (about six minutes)
 	$(PY) -m tests.cluster.engine $(ARGS)
 
-\tPLACEHOLDER
+container-test: setup ## start the image by Testcontainers in Python, Go and Java, in the place of Kafka's (two minutes; ARGS="--modules node")
+	$(PY) -m tests.containers.check $(ARGS)
+
+.PHONY: clients-image
+clients-image: setup ## the packages for JavaScript and Go with the server in a container; needs a container engine (a minute)
+	$(PY) -m pytest -q tests/packaging/live_image.py $(ARGS)
+
 ha-test: setup ## break nodes that share a PostgreSQL while clients work, and judge; in containers, or as processes without an engine (ARGS="--faults 20 --seed 1")
 	$(PY) -m tests.ha.containers $(ARGS)
 
