@@ -30,6 +30,7 @@ PAGES: Final = (
 # Pages that are typed in as a whole, each with its test.
 TYPED: Final = {
     "README.md": "test_readme.py",
+    "docs/install.md": "test_install_page.py",
     "docs/tutorial.md": "test_tutorial.py",
     "docs/secure.md": "test_secure_page.py",
     "docs/testing.md": "test_testing_pages.py",
@@ -40,7 +41,7 @@ TYPED: Final = {
 # Programs whose commands tests do not type, each with the reason. A block with nothing else needs no reason of its own.
 NOT_TYPED: Final = {
     "make": "takes minutes to hours; .ci/run and maintainers type it, and the target exists",
-    "docker": "needs a container engine; make cluster-test and .ci/run use the same compose file",
+    "docker": "needs a container engine; make cluster-test and make container-test build and start the same",
     "docker-compose": "needs a container engine; make cluster-test and .ci/run use the same compose file",
     "pip": "installs from a registry; .ci/newcomer does, with the wheel in dist/, and the extra exists",
     "pg_basebackup": "needs two machines with PostgreSQL; make ha-test has them",
@@ -131,7 +132,7 @@ def test_the_commands_of_a_block_exist(block: Block, capsys: pytest.CaptureFixtu
         elif program == "pip":
             for extra in re.findall(r"kafka-group-coordinator\[(\w+)\]", " ".join(words)):
                 assert extra in extras(), extra
-        elif program in ("docker", "docker-compose"):
+        elif program == "docker-compose" or (program == "docker" and words[0] == "compose"):
             assert compose_names(words) <= services(), words
 
 
