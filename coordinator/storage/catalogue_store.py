@@ -126,13 +126,16 @@ class CatalogueStore:
 
     def open_log(self, partition: Partition) -> Log:
         """Open the log of a partition, or create it."""
+        return Log.open(self.data_dir / partition.directory, self.log_config(partition), self._fs)
+
+    def log_config(self, partition: Partition) -> LogConfig:
+        """Return the limits of segments that the topic has now."""
         settings = partition.topic.settings
-        config = LogConfig(
+        return LogConfig(
             segment_bytes=settings.segment_bytes,
             segment_ms=settings.segment_ms,
             index_interval_bytes=self._config.log_index_interval_bytes,
         )
-        return Log.open(self.data_dir / partition.directory, config, self._fs)
 
     def create_log(self, partition: Partition, *, adopts: bool = False) -> Log:
         """Create the log of a new partition. An existing directory is renamed, unless its topic.id is this topic's.

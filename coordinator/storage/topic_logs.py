@@ -243,6 +243,9 @@ class TopicLogs:
             log = self._logs.get(partition)
             error = None
             if log is not None:
+                settings = partition.topic.settings
+                if partition.view is None and log.config[:2] != (settings.segment_bytes, settings.segment_ms):
+                    log.config = self.store.log_config(partition)
                 error = self.flusher.submit(partition, log, append.batch, append.last_offset, append.max_timestamp)
             if log is None or error is not None:
                 refused[partition] = int.from_bytes(append.batch[:8], "big"), error

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.integration
 
 TOPIC = 2  # the type of the resource
 FROM_TOPIC = 1  # the source of a setting that the topic has of its own
-OWN = {"retention.ms": "5000", "segment.bytes": "2000000", "cleanup.policy": "compact"}
+OWN = {"retention.ms": "5000", "segment.index.bytes": "2000000", "cleanup.policy": "compact"}
 
 
 def with_kafka_python(address: str, topic: str, configs: dict[str, str]) -> None:
@@ -46,7 +46,7 @@ def own_configs(port: int, topic: str) -> dict[str, str | None]:
 @pytest.mark.filterwarnings("ignore:alter_configs has been deprecated:DeprecationWarning")
 @pytest.mark.parametrize(
     ("alter", "kept"),
-    [(with_kafka_python, OWN), (with_librdkafka, {"segment.bytes": "2000000"})],
+    [(with_kafka_python, OWN), (with_librdkafka, {"segment.index.bytes": "2000000"})],
     ids=["kafka-python", "librdkafka"],
 )
 def test_a_topic_is_altered(

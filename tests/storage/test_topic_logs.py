@@ -13,6 +13,7 @@ from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.server.api import create_topics as create_topics_api
 from coordinator.server.api import delete_topics as delete_topics_api
 from coordinator.server.api import fetch as fetch_api
+from coordinator.server.api import incremental_alter_configs as alter_api
 from coordinator.server.api import list_offsets as list_offsets_api
 from coordinator.server.api import metadata as metadata_api
 from coordinator.server.api import produce as produce_api
@@ -21,6 +22,11 @@ from coordinator.storage.catalogue_store import CatalogueStoreError
 from coordinator.storage.log.log import Log, LogConfig
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_topics import DeleteTopicsRequest
+from protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceResponse
@@ -529,6 +535,23 @@ def test_retention_removes_segments_also_after_a_restart(world: ManualTopicLogsW
     assert read(world, start - 1).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
     restart(world)
     assert read(world, 59).log_start_offset == start
+
+
+def test_a_changed_segment_size_holds_from_the_next_append(world: ManualTopicLogsWorld) -> None:
+    def segments() -> int:
+        return sum(name.endswith(".log") for name in world.fs.listdir(DATA / "orders-0"))
+
+    create(world, "orders")
+    produce(world, batch(b"a" * 600))
+    produce(world, batch(b"b" * 600))
+    assert segments() == 1
+    smaller = AlterableConfig(name="segment.bytes", config_operation=0, value="1024")
+    resource = AlterConfigsResource(resource_type=2, resource_name="orders", configs=[smaller])
+    [result] = world.call(alter_api.API, IncrementalAlterConfigsRequest(resources=[resource]), 1).responses
+    assert result.error_code == 0
+    produce(world, batch(b"c" * 600))
+    produce(world, batch(b"d" * 600))
+    assert segments() == 3
 
 
 def test_the_newest_segment_expires_by_age_too(world: ManualTopicLogsWorld) -> None:

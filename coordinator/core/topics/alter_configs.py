@@ -1,8 +1,8 @@
 """Changing settings while they are in use (IncrementalAlterConfigs, AlterConfigs).
 
-Settings that take effect at once can be changed: retention, the largest message, the cleanup policy. A setting that is
-fixed when a topic is created, or has no effect here, is refused with the reason. Its present value is accepted, because
-tools send back all settings that they have read.
+Settings that take effect at once can be changed: retention, segments, the largest message, the cleanup policy. A
+setting that has no effect here is refused with the reason. Its present value is accepted, because tools send back all
+settings that they have read.
 IncrementalAlterConfigs changes the settings it names. AlterConfigs replaces those of a topic: a setting that it omits
 and that can be changed returns to the server's value. The settings of nodes are changed by `node_configs.py`,
 those of groups by `group_configs.py`, subscriptions to the metrics of clients by `client_metrics.py`.
@@ -22,7 +22,7 @@ from coordinator.core.topics.config_operations import APPEND, DELETE, SET, Opera
 from coordinator.core.topics.describe import BROKER, BROKER_LOGGER, TOPIC
 from coordinator.core.topics.group_configs import GROUP, alter_group_configs
 from coordinator.core.topics.node_configs import alter_node_configs, why_not_a_node
-from coordinator.core.topics.settings import LIVE, TOPIC_KEYS, ConfigType, Effect, server_value, split_list
+from coordinator.core.topics.settings import LIVE, TOPIC_KEYS, ConfigType, server_value, split_list
 from protocol.error_codes import ErrorCode
 from protocol.messages import alter_configs, incremental_alter_configs
 from protocol.messages.alter_configs import AlterConfigsRequest
@@ -218,8 +218,9 @@ def apply_operation(
         return ErrorCode.INVALID_CONFIG, reason
     value = key.normal(value)
     if key.name not in LIVE and value != key.normal(held):
-        when = "is fixed when a topic is created" if key.effect is Effect.CREATION else "has no effect on this server"
-        return ErrorCode.INVALID_CONFIG, f"{key.name} {when} and cannot be changed; leave it out, or send {held!r}"
+        return ErrorCode.INVALID_CONFIG, (
+            f"{key.name} has no effect on this server and cannot be changed; leave it out, or send {held!r}"
+        )
     if asked.kind == DELETE:
         configs.pop(key.name, None)
     else:

@@ -1,10 +1,9 @@
 """The settings of topics under Kafka's names: which exist, which values are valid, and which have an effect here.
 
 A topic stores the settings that were given for it; `TopicSettings` combines them with the server's configuration.
-Settings with effect LIVE can be changed at any time. CREATION ones are used when the topic is created and are fixed
-then. NONE ones concern mechanisms that do not exist here (replication, index sizes, cleaner threads): they are stored
-and shown, so that tools which set them work, and have no effect. A setting that would change what a client sees, and is
-not supported, is refused: `only` lists its supported values.
+Settings with effect LIVE can be changed at any time. NONE ones concern mechanisms that do not exist here (replication,
+index sizes, cleaner threads): they are stored and shown, so that tools which set them work, and have no effect. A
+setting that would change what a client sees, and is not supported, is refused: `only` lists its supported values.
 
 The server does not compact topics, so `cleanup.policy=compact` means that nothing is deleted: a reader of a compacted
 topic may always find more than the newest record of a key. An empty `cleanup.policy` means the same in Kafka.
@@ -48,7 +47,6 @@ class Effect(enum.Enum):
     """The effect of a setting of a topic."""
 
     LIVE = "takes effect at once"
-    CREATION = "used when the topic is created"
     NONE = "kept, without effect here"
 
 
@@ -160,8 +158,8 @@ _TABLE: Final = (
         "segment.bytes",
         _I,
         "104857600",
-        "When a segment is full.",
-        Effect.CREATION,
+        "When a segment is full; looked at when records are appended.",
+        Effect.LIVE,
         "log.segment.bytes",
         "log_segment_bytes",
         minimum=1024,
@@ -170,8 +168,8 @@ _TABLE: Final = (
         "segment.ms",
         _L,
         "604800000",
-        "The age at which a segment is closed even if it is not full.",
-        Effect.CREATION,
+        "The age at which a segment is closed even if it is not full; looked at when records are appended.",
+        Effect.LIVE,
         "log.roll.ms",
         "log_roll_ms",
         minimum=1,

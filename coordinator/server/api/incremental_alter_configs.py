@@ -71,7 +71,7 @@ API = Api(
         "of loggers."
     ),
     refuses=(
-        "Of a node, what is read at start only: INVALID_REQUEST. What has no effect here, and "
-        "another value of what is fixed at the creation of a topic: INVALID_CONFIG."
+        "Of a node, what is read at start only: INVALID_REQUEST. Of a topic, another value of what has no effect "
+        "here: INVALID_CONFIG."
     ),
 )

@@ -18,7 +18,7 @@ Setting = tuple[str, str | None]
 @pytest.fixture
 def world() -> TopicsWorld:
     world = TopicsWorld(log_retention_bytes=1_000_000)
-    world.create("orders", retention_ms="5000", cleanup_policy="compact", segment_bytes="2000000")
+    world.create("orders", retention_ms="5000", cleanup_policy="compact", segment_index_bytes="2000000")
     return world
 
 
@@ -48,17 +48,17 @@ def test_omitted_setting_returns_to_the_servers_value(world: TopicsWorld, versio
 
 def test_setting_that_cannot_be_changed_stays(world: TopicsWorld) -> None:
     assert replace(world, resource()) == [("orders", ErrorCode.NONE)]
-    assert configs(world) == {"segment.bytes": "2000000"}
-    assert replace(world, resource(("segment.bytes", "2000000"), ("retention.ms", "1")))[0][1] is ErrorCode.NONE
-    assert replace(world, resource(("segment.bytes", "1048576"), ("retention.ms", "2")))[0][1] is (
+    assert configs(world) == {"segment.index.bytes": "2000000"}
+    assert replace(world, resource(("segment.index.bytes", "2000000"), ("retention.ms", "1")))[0][1] is ErrorCode.NONE
+    assert replace(world, resource(("segment.index.bytes", "1048576"), ("retention.ms", "2")))[0][1] is (
         ErrorCode.INVALID_CONFIG
     )
-    assert configs(world) == {"segment.bytes": "2000000", "retention.ms": "1"}
+    assert configs(world) == {"segment.index.bytes": "2000000", "retention.ms": "1"}
 
 
 def test_omitted_list_setting_returns_to_the_servers_value(world: TopicsWorld) -> None:
     replace(world, resource(("cleanup.policy", "")))
-    assert configs(world) == {"segment.bytes": "2000000", "cleanup.policy": ""}
+    assert configs(world) == {"segment.index.bytes": "2000000", "cleanup.policy": ""}
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_settings_of_a_topic_have_a_source(world: TopicsWorld, version: int) -> 
         ("retention.ms", "5000", 1),
         ("log.retention.ms", "604800000", 5),
     ]
-    assert configs["segment.bytes"].read_only
+    assert configs["segment.index.bytes"].read_only
     if version >= 3:
         assert configs["retention.ms"].config_type == 5
 
@@ -181,7 +181,7 @@ def test_value_is_stored_as_kafka_normalises_it(world: TopicsWorld) -> None:
     assert world.partition("orders").topic.configs == {"cleanup.policy": "compact,delete", "retention.ms": "12"}
 
 
-@pytest.mark.parametrize(("name", "value"), [("min.insync.replicas", "1"), ("segment.bytes", "104857600")])
+@pytest.mark.parametrize(("name", "value"), [("min.insync.replicas", "1"), ("segment.index.bytes", "10485760")])
 def test_fixed_setting_is_accepted_with_its_present_value(world: TopicsWorld, name: str, value: str) -> None:
     """Tools send back the settings they have read, with one of them changed."""
     assert alter(world, (name, SET, value), ("retention.ms", SET, "7")) == 0
@@ -192,7 +192,7 @@ def test_fixed_setting_is_accepted_with_its_present_value(world: TopicsWorld, na
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (("segment.bytes", SET, "2000"), ErrorCode.INVALID_CONFIG),
+        (("segment.index.bytes", SET, "2000"), ErrorCode.INVALID_CONFIG),
         (("min.insync.replicas", SET, "2"), ErrorCode.INVALID_CONFIG),
         (("cleanup.policy", SET, ",delete"), ErrorCode.INVALID_CONFIG),
         (("cleanup.policy", APPEND, ""), ErrorCode.INVALID_CONFIG),
