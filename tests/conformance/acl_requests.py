@@ -179,6 +179,7 @@ _NEW: Final = [
 ]
 _RESOURCES: Final = ((TOPIC, "no"), (TOPIC, "yes"), (TOPIC, "yes-gone"), (BROKER, "1"))
 _ELECTED: Final = [{"topic": each, "partitions": [0, 1]} for each in ("yes", "no")]
+_PLACED: Final = [{"name": each, "partitions": [0]} for each in ("yes", "no")]
 _COMMITS: Final = [
     {
         **_named(name),
@@ -415,6 +416,21 @@ REQUESTS: Final = (
             validate_only=True,
         ),
         ("results",),
+    ),
+    Request(
+        "AlterReplicaLogDirs", "AlterReplicaLogDirs", _same(dirs=[{"path": "/nope", "topics": _PLACED}]), ("results",)
+    ),
+    Request(
+        "AlterPartitionReassignments",
+        "AlterPartitionReassignments",
+        _same(
+            topics=[{"name": each, "partitions": [{"partition_index": 0, "replicas": [1]}]} for each in ("yes", "no")]
+        ),
+    ),
+    Request(
+        "ListPartitionReassignments",
+        "ListPartitionReassignments",
+        _same(topics=[{"name": each, "partition_indexes": [0]} for each in ("yes", "no")]),
     ),
     Request("ElectLeaders", "ElectLeaders", _same(topic_partitions=_ELECTED, timeout_ms=10_000)),
     Request("DescribeClientQuotas", "DescribeClientQuotas", _same(components=[], strict=False)),

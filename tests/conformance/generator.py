@@ -4,7 +4,7 @@ Most steps are what a client might do in this state of its group, so that script
 are what no client should do: stale generations, foreign ids, wrong protocols, requests on a connection that is stuck.
 Four kinds of script, drawn by the seed: `plain` (long timeouts: nothing happens by itself), `short` (some session and
 rebalance timeouts pass, and the script waits for them), `offsets` (commits, fetches and deletions above all) and
-`console` (what consoles ask of the broker: log directories, elections, resources, partitions).
+`console` (what consoles ask of the broker: log directories, elections, reassignments, resources, partitions).
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ LISTS: Final = (
 TOPIC: Final = 2  # the type of a resource that has settings
 DELETE, APPEND, SUBTRACT = 1, 2, 3  # operations on settings
 ADMIN: Final = 50  # the first of the connections for requests that belong to no member
+CONSOLE: Final = (
+    *("DescribeLogDirs", "ElectLeaders", "ListConfigResources", "DescribeTopicPartitions"),
+    *("AlterReplicaLogDirs", "AlterPartitionReassignments", "ListPartitionReassignments"),
+)
 MALFORMED: Final = (
     "00000000",  # no header at all
     "ffffffff",  # a negative length
@@ -522,7 +526,7 @@ class Generator:
     # --- what consoles ask of the broker ---
 
     def _console_step(self) -> Step:
-        api = self._random.choice(("DescribeLogDirs", "ElectLeaders", "ListConfigResources", "DescribeTopicPartitions"))
+        api = self._random.choice(CONSOLE)
         version = self._version(api)
         names = [self._random.choice(("t0", "t1", "nope", "a/b")) for _ in range(self._random.choice((0, 1, 2, 4)))]
         body: dict[str, Any] = {}
@@ -534,6 +538,18 @@ class Generator:
             body["topic_partitions"] = self._random.choice((None, asked, asked))
             if version >= 1:
                 body["election_type"] = self._random.choice((0, 0, 1, 1, 7, -1))
+        elif api == "AlterReplicaLogDirs":  # the directory of the server is not known here
+            moved = [{"name": each, "partitions": self._indexes()} for each in names]
+            body["dirs"] = [{"path": "/nope", "topics": moved}]
+        elif api == "AlterPartitionReassignments":
+            places = (None, [1], [1], [7], [], [1, 1], [1, 7])
+            parts = [{"partition_index": each, "replicas": self._random.choice(places)} for each in self._indexes()]
+            body["topics"] = [{"name": each, "partitions": parts} for each in names]
+            if version >= 1:
+                body["allow_replication_factor_change"] = self._random.random() < 0.7
+        elif api == "ListPartitionReassignments":
+            asked = [{"name": each, "partition_indexes": self._indexes()} for each in names]
+            body["topics"] = self._random.choice((None, asked))
         elif api == "ListConfigResources":
             if version >= 1:
                 types = ([], [2], [4, 2, 8], [16, 32], [0], [1, 2], [64], [4, 4])

@@ -283,6 +283,12 @@ def _log_dirs(found: dict[str, Any]) -> None:
             _sort(topic, "partitions", "partition_index")
 
 
+def _moves(found: dict[str, Any]) -> None:
+    for topic in found.get("results", []):
+        _sort(topic, "partitions", "partition_index")
+    _sort(found, "results", "topic_name")
+
+
 def _elections(found: dict[str, Any]) -> None:
     # Asked for all, Kafka has the topics in hash order; asked for some, the order is that of the request.
     results = found.get("replica_election_results", [])
@@ -377,6 +383,7 @@ TOPIC: Final = 2
 UNKNOWN_TOPIC: Final = 3
 CONSOLE: Final[dict[str, Callable[[dict[str, Any]], None]]] = {
     "DescribeLogDirs": _log_dirs,
+    "AlterReplicaLogDirs": _moves,
     "ElectLeaders": _elections,
     "ListConfigResources": _resources,
     "DescribeTopicPartitions": _partition_page,

@@ -78,6 +78,25 @@ def test_kafka_python_asks_for_log_directories_elections_partitions_and_resource
         admin.close()
 
 
+def test_kafka_python_hears_that_partitions_stay_where_they_are(daemon: Daemon) -> None:
+    from kafka import TopicPartition as Place
+    from kafka.admin import KafkaAdminClient
+    from kafka.errors import LogDirNotFoundError, NoError, NoReassignmentInProgressError
+    from kafka.structs import TopicPartitionReplica
+
+    admin: Any = KafkaAdminClient(bootstrap_servers=daemon.address)
+    try:
+        asked = {Place("orders", 0): [1], Place("orders", 1): None}
+        moved = admin.alter_partition_reassignments(asked)
+        assert list(moved.values()) == [None, NoReassignmentInProgressError]
+        assert admin.list_partition_reassignments() == {}
+        here, elsewhere = (TopicPartitionReplica("orders", index, 1) for index in (0, 1))
+        moved = admin.alter_replica_log_dirs({here: str(daemon.data_dir), elsewhere: "/elsewhere"})
+        assert moved == {here: NoError, elsewhere: LogDirNotFoundError}
+    finally:
+        admin.close()
+
+
 def test_kafka_python_changes_a_setting_of_the_node(daemon: Daemon) -> None:
     from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 

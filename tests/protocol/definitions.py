@@ -35,11 +35,14 @@ NOT_DECLARED = ("ListClientMetricsResources", "ShareGroup")  # prefixes of names
 # Not in that folder: taken from the schemas of Kafka 4.4.0, and compared with a running Kafka by make conformance.
 PINNED_BY_HAND = (
     "AlterClientQuotas",
+    "AlterPartitionReassignments",
+    "AlterReplicaLogDirs",
     "AlterUserScramCredentials",
     "DescribeClientQuotas",
     "DescribeUserScramCredentials",
     "ElectLeaders",
     "ListConfigResources",
+    "ListPartitionReassignments",
     *(f"ConsumerGroup{name}Value" for name in ("Metadata", "PartitionMetadata", "MemberMetadata")),
     *(f"ConsumerGroup{name}Value" for name in ("TargetAssignmentMetadata", "TargetAssignmentMember")),
     *(f"ConsumerGroup{name}Value" for name in ("CurrentMemberAssignment", "RegularExpression")),

@@ -105,7 +105,6 @@ NOT_SERVED: Final[tuple[tuple[str, tuple[int, ...]], ...]] = (
     ("share groups", (76, 77, 78, 79, 83, 84, 85, 86, 87, 90, 91, 92)),
     ("groups of Kafka Streams' own protocol (Streams over classic groups needs none of it)", (88, 89, 93)),
     ("delegation tokens", (38, 39, 40, 41)),
-    ("replicas and their placement", (34, 45, 46)),
     ("the controller quorum, features and nodes that come and go", (55, 57, 64, 80, 81, 94)),
 )
 

@@ -17,6 +17,8 @@ from protocol.messages import add_offsets_to_txn as aot
 from protocol.messages import add_partitions_to_txn as apt
 from protocol.messages import alter_client_quotas as acq
 from protocol.messages import alter_configs as ac
+from protocol.messages import alter_partition_reassignments as pr
+from protocol.messages import alter_replica_log_dirs as rd
 from protocol.messages import alter_user_scram_credentials as alter_scram
 from protocol.messages import create_acls, delete_acls, describe_acls, fetch, find_coordinator, metadata, produce
 from protocol.messages import create_partitions as cp
@@ -35,6 +37,7 @@ from protocol.messages import elect_leaders as el
 from protocol.messages import end_txn as et
 from protocol.messages import incremental_alter_configs as ic
 from protocol.messages import list_offsets as lo
+from protocol.messages import list_partition_reassignments as lr
 from protocol.messages import list_transactions as ltx
 from protocol.messages import offset_commit as oc
 from protocol.messages import offset_delete as od
@@ -707,6 +710,13 @@ CASES = {
     ),
     ApiKey.ALTER_CONFIGS: altering(ac),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: altering(ic),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: whole(
+        rd.AlterReplicaLogDirsRequest([rd.AlterReplicaLogDir("/logs", [rd.AlterReplicaLogDirTopic("yes", [0])])]),
+        "ALTER cluster",
+        rd.AlterReplicaLogDirsResponse(
+            results=[rd.AlterReplicaLogDirTopicResult("yes", [rd.AlterReplicaLogDirPartitionResult(0, CLUSTER)])]
+        ),
+    ),
     ApiKey.DESCRIBE_LOG_DIRS: whole(
         DescribeLogDirsRequest(None), "DESCRIBE cluster", DescribeLogDirsResponse(error_code=CLUSTER)
     ),
@@ -718,6 +728,29 @@ CASES = {
             replica_election_results=[
                 el.ReplicaElectionResult("yes", [el.PartitionResult(0, CLUSTER, why("ELECT_LEADERS", "ALTER"))])
             ],
+        ),
+    ),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: whole(
+        pr.AlterPartitionReassignmentsRequest(topics=[pr.ReassignableTopic("yes", [pr.ReassignablePartition(0, [1])])]),
+        "ALTER cluster",
+        pr.AlterPartitionReassignmentsResponse(
+            error_code=CLUSTER,
+            error_message=why("ALTER_PARTITION_REASSIGNMENTS", "ALTER"),
+            responses=[
+                pr.ReassignableTopicResponse(
+                    "yes",
+                    [pr.ReassignablePartitionResponse(0, CLUSTER, why("ALTER_PARTITION_REASSIGNMENTS", "ALTER"))],
+                )
+            ],
+        ),
+    ),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: whole(
+        lr.ListPartitionReassignmentsRequest(topics=[lr.ListPartitionReassignmentsTopics("yes", [0])]),
+        "DESCRIBE cluster",
+        lr.ListPartitionReassignmentsResponse(
+            error_code=CLUSTER,
+            error_message=why("LIST_PARTITION_REASSIGNMENTS", "DESCRIBE"),
+            topics=[lr.OngoingTopicReassignment("yes", [lr.OngoingPartitionReassignment(0)])],
         ),
     ),
     ApiKey.LIST_CONFIG_RESOURCES: whole(

@@ -21,6 +21,18 @@ from coordinator.server.api.authorization.verdict import (
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse, EntryResult
+from protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopicResult,
+)
 from protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
@@ -47,6 +59,12 @@ from protocol.messages.follow_catalogue import FollowCatalogueRequest, FollowCat
 from protocol.messages.list_config_resources import ListConfigResourcesResponse
 from protocol.messages.list_group_figures import ListGroupFiguresResponse
 from protocol.messages.list_open_transactions import ListOpenTransactionsResponse
+from protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
 
 if TYPE_CHECKING:
     from coordinator.core.topics.topics import Topics
@@ -82,6 +100,46 @@ def _elect_leaders(request: ElectLeadersRequest) -> ElectLeadersResponse:
                 partition_result=[PartitionResult(index, REFUSED, message) for index in each.partitions],
             )
             for each in request.topic_partitions or ()
+        ],
+    )
+
+
+def _alter_replica_log_dirs(request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+    return AlterReplicaLogDirsResponse(
+        results=[
+            AlterReplicaLogDirTopicResult(
+                each.name, [AlterReplicaLogDirPartitionResult(index, REFUSED) for index in each.partitions]
+            )
+            for directory in request.dirs
+            for each in directory.topics
+        ]
+    )
+
+
+def _alter_reassignments(request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
+    message = _why(ApiKey.ALTER_PARTITION_REASSIGNMENTS, AclOperation.ALTER)
+    return AlterPartitionReassignmentsResponse(
+        error_code=REFUSED,
+        error_message=message,
+        responses=[
+            ReassignableTopicResponse(
+                each.name,
+                [ReassignablePartitionResponse(part.partition_index, REFUSED, message) for part in each.partitions],
+            )
+            for each in request.topics
+        ],
+    )
+
+
+def _list_reassignments(request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
+    return ListPartitionReassignmentsResponse(
+        error_code=REFUSED,
+        error_message=_why(ApiKey.LIST_PARTITION_REASSIGNMENTS, AclOperation.DESCRIBE),
+        topics=[
+            OngoingTopicReassignment(
+                each.name, [OngoingPartitionReassignment(index) for index in each.partition_indexes]
+            )
+            for each in request.topics or ()
         ],
     )
 
@@ -139,6 +197,9 @@ def _follow_catalogue(request: FollowCatalogueRequest) -> FollowCatalogueRespons
 describe_log_dirs: Final[Check] = on_cluster(
     AclOperation.DESCRIBE, lambda _: DescribeLogDirsResponse(error_code=REFUSED)
 )
+alter_replica_log_dirs: Final[Check] = on_cluster(AclOperation.ALTER, _alter_replica_log_dirs)
+alter_reassignments: Final[Check] = on_cluster(AclOperation.ALTER, _alter_reassignments)
+list_reassignments: Final[Check] = on_cluster(AclOperation.DESCRIBE, _list_reassignments)
 list_config_resources: Final[Check] = on_cluster(
     AclOperation.DESCRIBE_CONFIGS, lambda _: ListConfigResourcesResponse(error_code=REFUSED)
 )
