@@ -72,7 +72,7 @@ class Outcome:
 
 def prepared(language: Language, project: Project) -> Path:
     """Return the folder of a project that was fetched and built; it is kept outside the repository."""
-    row = repr((project.name, project.version, project.packages, project.edits, sys.version_info[:2]))
+    row = repr((project.name, project.version, project.packages, project.edits, project.files, sys.version_info[:2]))
     short = re.sub(r"\W+", "-", project.name)
     folder = cache_dir() / "drop-in" / f"{short}-{project.version}-{hashlib.sha256(row.encode()).hexdigest()[:10]}"
     if not (folder / ".ready").exists():

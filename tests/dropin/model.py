@@ -20,8 +20,9 @@ class Project:
     """One package of a registry that carries its tests.
 
     `tests` are the words that select them, in the language of their runner. `edits` are replacements in the fetched
-    copy, (file, old text, new text): addresses that a project expects of its own Compose file, for example. `settings`
-    go to both servers. `explained` has, by a regular expression over a test's name, why its verdict differs.
+    copy, (file, old text, new text): addresses that a project expects of its own Compose file, for example. `files` are
+    texts that are added to the copy, by name, where the package lacks what its tests import. `settings` go to both
+    servers. `explained` has, by a regular expression over a test's name, why its verdict differs.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Project:
     settings: Mapping[str, str] = field(default_factory=dict)
     topics: tuple[str, ...] = ()
     edits: tuple[tuple[str, str, str], ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
     within_s: int = 600
     explained: Mapping[str, str] = field(default_factory=dict)
 

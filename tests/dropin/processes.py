@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 PREPARE_WITHIN_S: Final = 1_800
+INTERRUPTED_WITHIN_S: Final = 30
 # What concerns the tests of this repository, and not those of others.
 OWN: Final = ("PYTHONPATH", "PYTHONHASHSEED", "PYTEST_ADDOPTS", "MAKEFLAGS", "MAKELEVEL", "VIRTUAL_ENV")
 
@@ -59,6 +61,10 @@ def run_tests(
             process.wait(timeout=within_s)
         except subprocess.TimeoutExpired:
             file.write(f"\ndrop-in: ended after {within_s} s\n".encode())
+            file.flush()
+            os.killpg(process.pid, signal.SIGINT)  # a runner that heeds it writes the verdicts it has
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=INTERRUPTED_WITHIN_S)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)

@@ -2,18 +2,166 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tarfile
 from pathlib import Path
 from typing import Final
 
-from tests.dropin.edits import edit
+from tests.dropin.edits import add, edit
 from tests.dropin.junit import verdicts_of
-from tests.dropin.model import Language, Project, Verdicts
+from tests.dropin.model import ADDRESS, Language, Project, Verdicts
 from tests.dropin.processes import prepare, run_tests
 
-PROJECTS: Final[tuple[Project, ...]] = ()
+# `kafka-topics --create` and `--alter`, where tests expect that command in a container.
+TOPICS_COMMAND: Final = """
+import argparse
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--create", action="store_true")
+parser.add_argument("--alter", action="store_true")
+parser.add_argument("--topic")
+parser.add_argument("--partitions", type=int)
+arguments, _ = parser.parse_known_args()
+admin = AdminClient({"bootstrap.servers": "127.0.0.1:9092"})
+if arguments.create:
+    answers = admin.create_topics([NewTopic(arguments.topic, arguments.partitions, 1)])
+else:
+    answers = admin.create_partitions([NewPartitions(arguments.topic, arguments.partitions)])
+for answer in answers.values():
+    answer.result()
+"""
+# What `tests.backends` of sentry-arroyo imports, and its package lacks.
+ASSERTIONS: Final = """
+import contextlib
+
+@contextlib.contextmanager
+def assert_changes(observe, before, after):
+    assert observe() == before
+    yield
+    assert observe() == after
+
+@contextlib.contextmanager
+def assert_does_not_change(observe, value):
+    assert observe() == value
+    yield
+    assert observe() == value
+"""
+# What the tests of kafka-python import, and its package lacks: nothing is started, because KAFKA_URI is set.
+SERVICES: Final = """
+class ExternalService:
+    def __init__(self, host, port):
+        pass
+
+class SpawnedService:
+    pass
+"""
+PROJECTS: Final = (
+    Project(
+        "kafka-python",
+        "3.0.12",
+        tests=(
+            "test/integration",
+            "--timeout=60",
+            "--timeout-method=signal",
+            "--deselect=test/integration/test_sasl_integration.py",
+            "--deselect=test/integration/test_ssl_integration.py",
+        ),
+        packages=(
+            "pytest==8.4.2",
+            "pytest-mock==3.15.1",
+            "pytest-timeout==2.4.0",
+            "py==1.11.0",
+            "lz4==4.4.5",
+            "python-snappy==0.7.3",
+            "zstandard==0.25.0",
+        ),
+        environment={"KAFKA_VERSION": "4.3.0", "KAFKA_URI": f"kafka://{ADDRESS}", "KAFKA_ROOT": "."},
+        settings={
+            "num.partitions": "4",
+            "advertised.listeners": f"PLAINTEXT://{ADDRESS}",
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "allow.everyone.if.no.acl.found": "true",
+        },
+        edits=(("test/integration/test_admin_integration.py", "[[0], [0]]", "[[1], [1]]"),),  # broker 1
+        files={
+            "test/__init__.py": "",
+            "test/service.py": SERVICES,
+        },
+        explained={
+            "test_describe_metadata_quorum": (
+                "DescribeQuorum is not served, because no quorum of controllers exists here: topics are in files, or "
+                "in a shared store, and not in a replicated log of metadata."
+            ),
+        },
+    ),
+    Project(
+        "kombu",
+        "5.7.0",
+        tests=("t/integration/test_kafka.py",),
+        packages=("confluent-kafka==2.16.1", "pytest==8.4.2", "pytest-rerunfailures==16.7"),
+    ),
+    Project(
+        "sentry-arroyo",
+        "2.48.0",
+        tests=("tests/backends/test_kafka.py", "tests/test_kip848_e2e.py"),
+        packages=("confluent-kafka==2.16.1", "pytest==8.4.2"),
+        files={"tests/assertions.py": ASSERTIONS},
+    ),
+    Project(
+        "streamz",
+        "0.6.6",
+        tests=("streamz/tests/test_kafka.py",),
+        packages=("confluent-kafka==2.16.1", "pytest==8.4.2", "flaky", "distributed", "dask", "pandas", "tornado"),
+        environment={"STREAMZ_LAUNCH_KAFKA": "true"},
+        edits=(
+            ("streamz/tests/test_kafka.py", "docker exec streamz-kafka ", "python "),
+            ("streamz/tests/test_kafka.py", "/opt/kafka_2.11-0.10.1.0/bin/kafka-topics.sh", "kafka_topics.py"),
+            (
+                "streamz/tests/test_kafka.py",
+                "        if LAUNCH_KAFKA:\n            launch_kafka()",
+                "        if True:\n            pass",
+            ),
+            (
+                "streamz/tests/test_kafka.py",
+                "    yield _kafka[0], TOPIC",
+                '    subprocess.call(["python", "kafka_topics.py", "--create", "--topic", TOPIC, "--partitions=1"])\n'
+                "    yield _kafka[0], TOPIC",
+            ),
+        ),
+        files={"kafka_topics.py": TOPICS_COMMAND},
+    ),
+    Project(
+        "taskiq-aio-kafka",
+        "1.0.0",
+        tests=("tests",),
+        packages=("aiokafka==0.14.0", "kafka-python==2.3.0", "pytest==9.0.1", "anyio==4.16.0"),
+        environment={"TEST_KAFKA_URL": ADDRESS},
+    ),
+    Project(
+        "bluesky-kafka",
+        "0.10.0",
+        tests=("bluesky_kafka/tests", "--ignore=bluesky_kafka/tests/test_mongo_consumer.py"),
+        packages=("confluent-kafka==2.16.1", "pytest==8.4.2", "ophyd==1.11.2", "intake==2.0.9", "bluesky==1.15.1"),
+    ),
+    Project(
+        "adc-streaming",
+        "2.7.1",
+        tests=("tests/test_kafka_integration.py",),
+        packages=("confluent-kafka==2.16.1", "pytest==8.4.2", "pytest-integration==0.2.3"),
+        edits=(
+            ("tests/test_kafka_integration.py", "have_docker = False", "have_docker = True"),
+            (
+                "tests/test_kafka_integration.py",
+                "cls.kafka = KafkaDockerConnection()",
+                f'cls.kafka = unittest.mock.Mock(address="{ADDRESS}", auth=None)',
+            ),
+            ("tests/test_kafka_integration.py", "import unittest\n", "import unittest.mock\n"),
+        ),
+    ),
+)
 
 
 def _prepare(project: Project, folder: Path) -> None:
@@ -27,15 +175,17 @@ def _prepare(project: Project, folder: Path) -> None:
     (source,) = (folder / "unpacked").iterdir()
     shutil.move(source, folder / "source")
     edit(folder / "source", project.edits)
+    add(folder / "source", project.files)
     prepare([*pip, "install", pinned, "pytest", *project.packages], folder)
 
 
 def _run(project: Project, folder: Path, output: Path) -> Verdicts:
     report = output.with_suffix(".xml")
     report.unlink(missing_ok=True)
-    python = folder / "venv" / "bin" / "python"
-    command: list[str | Path] = [python, "-m", "pytest", f"--junitxml={report}", *project.tests]
-    run_tests(command, folder / "source", output, project.environment, project.within_s)
+    programs = folder / "venv" / "bin"
+    command: list[str | Path] = [programs / "python", "-m", "pytest", f"--junitxml={report}", *project.tests]
+    environment = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", **project.environment}
+    run_tests(command, folder / "source", output, environment, project.within_s)
     return verdicts_of(report)
 
 
