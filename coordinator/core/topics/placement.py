@@ -41,7 +41,10 @@ def alter_partition_reassignments(
     cluster: Cluster,
     response: AlterPartitionReassignmentsResponse,
 ) -> Iterator[None]:
-    """Fill in the response, some partitions at a time."""
+    """Fill in the response, some partitions at a time; without topics it has no error message but an empty one."""
+    if not request.topics:
+        return
+    response.error_message = None
     response.allow_replication_factor_change = request.allow_replication_factor_change
     done = 0
     for each in request.topics:
@@ -73,7 +76,8 @@ def _reassign(
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {name}-{index}"
     if replicas is None:
         return ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress."
-    if len(replicas) > 1 and not request.allow_replication_factor_change:
+    are_nodes = len(set(replicas)) == len(replicas) and cluster.nodes.keys() >= set(replicas)
+    if are_nodes and len(replicas) > 1 and not request.allow_replication_factor_change:
         return (
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"the replication factor would change from 1 to {len(replicas)}, which the request does not allow",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def handle(node: Node, request: AlterPartitionReassignmentsRequest, ticket: Ticket, now_ms: int) -> None:
-    response = AlterPartitionReassignmentsResponse(error_message=None)
+    response = AlterPartitionReassignmentsResponse()
     steps = alter_partition_reassignments(request, node.topics.catalogue, node.cluster, response)
     answer_in_steps(node, ticket, response, steps)
 

@@ -70,7 +70,10 @@ def test_a_partition_may_be_assigned_to_the_node_it_is_on_and_to_no_other() -> N
     assert reassign(world, "t0", (0, [leaders[1]]), (1, [leaders[0]])) == [(0, NOT_ASSIGNABLE), (1, NOT_ASSIGNABLE)]
     assert reassign(world, "t0", (0, [1, 2])) == [(0, NOT_ASSIGNABLE)]
     factor = ErrorCode.INVALID_REPLICATION_FACTOR
-    assert reassign(world, "t0", (0, [1, 2]), may_change_factor=False) == [(0, factor)]
+    assert reassign(world, "t0", (0, [1, 2]), (1, [1, 7]), may_change_factor=False) == [
+        (0, factor),
+        (1, NOT_ASSIGNABLE),
+    ]
 
 
 def test_unknown_partitions_and_nodes_are_refused_and_nothing_is_there_to_cancel(world: TopicsWorld) -> None:
@@ -78,6 +81,11 @@ def test_unknown_partitions_and_nodes_are_refused_and_nothing_is_there_to_cancel
     assert reassign(world, "t0", (3, [1]), (-1, None)) == [(3, UNKNOWN), (-1, UNKNOWN)]
     assert reassign(world, "t0", (0, [7]), (1, []), (2, [1, 1])) == [(each, NOT_ASSIGNABLE) for each in (0, 1, 2)]
     assert reassign(world, "t0", (0, None)) == [(0, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)]
+
+
+def test_a_request_without_topics_has_kafkas_plain_answer(world: TopicsWorld) -> None:
+    answer = world.call(reassign_api.API, AlterPartitionReassignmentsRequest(allow_replication_factor_change=False), 1)
+    assert (answer.error_message, answer.allow_replication_factor_change, answer.responses) == ("", True, [])
 
 
 @pytest.mark.parametrize("topics", [None, [ListPartitionReassignmentsTopics("t0", [0, 9])]])
