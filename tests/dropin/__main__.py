@@ -160,9 +160,11 @@ def main() -> int:
     for language, project in wanted:
         try:
             outcomes.append(examine(language, project, results, arguments.repeats))
-        except PrepareError as error:
-            broken.append(f"{project.name} could not be prepared: {error}")
-        print(report(outcomes[-1:]) if not broken else broken[-1], flush=True)
+        except (PrepareError, subprocess.CalledProcessError) as error:  # the others are run nevertheless
+            broken.append(f"{project.name} could not be run: {error}")
+            print(broken[-1], flush=True)
+        else:
+            print(report(outcomes[-1:]), flush=True)
     print(report(outcomes), *broken, f"What the tests printed is in {results}", sep="\n")
     return 1 if broken or any(each.unexplained for each in outcomes) else 0
 

@@ -7,8 +7,9 @@ from typing import Final
 from tests.dropin.golang import GO
 from tests.dropin.model import Language, Project
 from tests.dropin.python import PYTHON
+from tests.dropin.rust import RUST
 
-LANGUAGES: Final = (PYTHON, GO)
+LANGUAGES: Final = (PYTHON, GO, RUST)
 
 
 def project_of(name: str) -> tuple[Language, Project]:
