@@ -72,7 +72,9 @@ class Outcome:
 
 def prepared(language: Language, project: Project) -> Path:
     """Return the folder of a project that was fetched and built; it is kept outside the repository."""
-    row = repr((project.name, project.version, project.packages, project.edits, project.files, sys.version_info[:2]))
+    own = [file.read_text() for file in sorted(language.own.rglob("*.*"))] if language.own else []
+    edited = (project.packages, project.edits, project.files, own)
+    row = repr((project.name, project.version, edited, sys.version_info[:2]))
     short = re.sub(r"\W+", "-", project.name)
     folder = cache_dir() / "drop-in" / f"{short}-{project.version}-{hashlib.sha256(row.encode()).hexdigest()[:10]}"
     if not (folder / ".ready").exists():
@@ -153,7 +155,7 @@ def main() -> int:
     if arguments.list:
         print("\n".join(f"{language.name}\t{project.name}\t{project.version}" for language, project in wanted))
         return 0
-    results = arguments.results or Path(tempfile.mkdtemp(prefix="drop-in-"))
+    results = (arguments.results or Path(tempfile.mkdtemp(prefix="drop-in-"))).resolve()
     results.mkdir(parents=True, exist_ok=True)
     jars("broker")  # fetched now, because a run has no network
     outcomes, broken = [], []

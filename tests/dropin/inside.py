@@ -50,6 +50,8 @@ def main(name: str, server: str, folder: Path, output: Path) -> int:
         running = start(server, Path(directory), settings)
         started_s = time.monotonic() - begun
         try:
+            for topic in project.topics:
+                running.create_topic(topic, 1)
             verdicts = language.run(project, folder, output.with_suffix(".log"))
         finally:
             took_s = time.monotonic() - begun

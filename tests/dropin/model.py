@@ -22,7 +22,8 @@ class Project:
     `tests` are the words that select them, in the language of their runner. `edits` are replacements in the fetched
     copy, (file, old text, new text): addresses that a project expects of its own Compose file, for example. `files` are
     texts that are added to the copy, by name, where the package lacks what its tests import. `settings` go to both
-    servers. `explained` has, by a regular expression over a test's name, why its verdict differs.
+    servers, and so do `topics`, with one partition each. `explained` has, by a regular expression over a test's name, why
+    its verdict differs.
     """
 
     name: str
@@ -43,10 +44,12 @@ class Language:
     """The two steps of every project of a language.
 
     `prepare` has a network, fills a folder and builds everything; `run` has loopback only, executes the tests there,
-    writes what they print to a file, and returns the verdicts.
+    writes what they print to a file, and returns the verdicts. Files in the folder `own` are ours and take part in what
+    `prepare` builds.
     """
 
     name: str
     projects: tuple[Project, ...]
     prepare: Callable[[Project, Path], None]
     run: Callable[[Project, Path, Path], Verdicts]
+    own: Path | None = None

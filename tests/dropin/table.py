@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from tests.dropin.golang import GO
+from tests.dropin.java import JAVA
+from tests.dropin.javascript import JAVASCRIPT
 from tests.dropin.model import Language, Project
 from tests.dropin.python import PYTHON
 from tests.dropin.rust import RUST
 
-LANGUAGES: Final = (PYTHON, GO, RUST)
+LANGUAGES: Final = (PYTHON, GO, RUST, JAVASCRIPT, JAVA)
 
 
 def project_of(name: str) -> tuple[Language, Project]:
