@@ -22,8 +22,8 @@ class Project:
     `tests` are the words that select them, in the language of their runner. `edits` are replacements in the fetched
     copy, (file, old text, new text): addresses that a project expects of its own Compose file, for example. `files` are
     texts that are added to the copy, by name, where the package lacks what its tests import. `settings` go to both
-    servers, and so do `topics`, with one partition each. `explained` has, by a regular expression over a test's name, why
-    its verdict differs.
+    servers, and so do `topics`, with one partition each. `explained` has, by a regular expression over a test's name,
+    why its verdict differs.
     """
 
     name: str

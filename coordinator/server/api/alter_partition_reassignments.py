@@ -31,7 +31,8 @@ API = Api(
     1,
     handle,
     max_elements=12_000,
-    chunked=((0, Array("responses", of=Array("partitions"))),),
+    chunked=((0, Array("responses", is_owned=True, of=Array("partitions", is_owned=True))),),
+    amplifies=True,
     does="Partitions stay where they are; to name the node that a partition is on changes nothing and succeeds.",
     refuses="Any other node, and more than one: INVALID_REPLICA_ASSIGNMENT. To cancel: NO_REASSIGNMENT_IN_PROGRESS.",
 )

@@ -31,7 +31,7 @@ API = Api(
     2,
     handle,
     max_elements=12_000,
-    chunked=((0, Array("results", of=Array("partitions"))),),
+    chunked=((0, Array("results", is_owned=True, of=Array("partitions", is_owned=True))),),
     does="There is one log directory; a move to it changes nothing and succeeds.",
     refuses="Any other directory: LOG_DIR_NOT_FOUND.",
 )

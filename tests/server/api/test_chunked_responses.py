@@ -10,6 +10,11 @@ from coordinator.server.api.chunked_responses import BYTES_PER_ELEMENT, PER_PIEC
 from coordinator.server.api.table import HANDLERS
 from protocol import codec
 from protocol.api_keys import ApiKey
+from protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 from protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsResponse
 from protocol.messages.describe_log_dirs import (
@@ -103,6 +108,16 @@ def elected(*topics: int) -> ElectLeadersResponse:
     return ElectLeadersResponse(replica_election_results=results)
 
 
+def reassigned(*topics: int) -> AlterPartitionReassignmentsResponse:
+    results = [
+        ReassignableTopicResponse(
+            f"topic-{t}", [ReassignablePartitionResponse(p, 39, "no such node") for p in range(count)]
+        )
+        for t, count in enumerate(topics)
+    ]
+    return AlterPartitionReassignmentsResponse(responses=results)
+
+
 def topic_page(*topics: int, cursor: str | None = None) -> DescribeTopicPartitionsResponse:
     described = [
         DescribeTopicPartitionsResponseTopic(
@@ -134,6 +149,7 @@ ANSWERS = [
     (ApiKey.DESCRIBE_LOG_DIRS, lambda: log_dirs(*([1] * MANY))),
     (ApiKey.ELECT_LEADERS, lambda: elected(2, MANY, 0, 200, 200)),
     (ApiKey.ELECT_LEADERS, lambda: elected(*([0] * MANY))),
+    (ApiKey.ALTER_PARTITION_REASSIGNMENTS, lambda: reassigned(2, MANY, 0, 200, 200)),
     (ApiKey.DESCRIBE_TOPIC_PARTITIONS, lambda: topic_page(2, MANY, 0, 200, 200)),
     (ApiKey.DESCRIBE_TOPIC_PARTITIONS, lambda: topic_page(*([1] * MANY), cursor="t" * 200)),
     (ApiKey.LIST_CONFIG_RESOURCES, lambda: resources(MANY)),
