@@ -14,25 +14,6 @@ from tests.dropin.junit import verdicts_of
 from tests.dropin.model import ADDRESS, Language, Project, Verdicts
 from tests.dropin.processes import prepare, run_tests
 
-# `kafka-topics --create` and `--alter`, where tests expect that command in a container.
-TOPICS_COMMAND: Final = """
-import argparse
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
-
-parser = argparse.ArgumentParser()
-parser.add_argument("--create", action="store_true")
-parser.add_argument("--alter", action="store_true")
-parser.add_argument("--topic")
-parser.add_argument("--partitions", type=int)
-arguments, _ = parser.parse_known_args()
-admin = AdminClient({"bootstrap.servers": "127.0.0.1:9092"})
-if arguments.create:
-    answers = admin.create_topics([NewTopic(arguments.topic, arguments.partitions, 1)])
-else:
-    answers = admin.create_partitions([NewPartitions(arguments.topic, arguments.partitions)])
-for answer in answers.values():
-    answer.result()
-"""
 # What `tests.backends` of sentry-arroyo imports, and its package lacks.
 ASSERTIONS: Final = """
 import contextlib
@@ -109,29 +90,6 @@ PROJECTS: Final = (
         tests=("tests/backends/test_kafka.py", "tests/test_kip848_e2e.py"),
         packages=("confluent-kafka==2.16.1", "pytest==8.4.2"),
         files={"tests/assertions.py": ASSERTIONS},
-    ),
-    Project(
-        "streamz",
-        "0.6.6",
-        tests=("streamz/tests/test_kafka.py",),
-        packages=("confluent-kafka==2.16.1", "pytest==8.4.2", "flaky", "distributed", "dask", "pandas", "tornado"),
-        environment={"STREAMZ_LAUNCH_KAFKA": "true"},
-        edits=(
-            ("streamz/tests/test_kafka.py", "docker exec streamz-kafka ", "python "),
-            ("streamz/tests/test_kafka.py", "/opt/kafka_2.11-0.10.1.0/bin/kafka-topics.sh", "kafka_topics.py"),
-            (
-                "streamz/tests/test_kafka.py",
-                "        if LAUNCH_KAFKA:\n            launch_kafka()",
-                "        if True:\n            pass",
-            ),
-            (
-                "streamz/tests/test_kafka.py",
-                "    yield _kafka[0], TOPIC",
-                '    subprocess.call(["python", "kafka_topics.py", "--create", "--topic", TOPIC, "--partitions=1"])\n'
-                "    yield _kafka[0], TOPIC",
-            ),
-        ),
-        files={"kafka_topics.py": TOPICS_COMMAND},
     ),
     Project(
         "taskiq-aio-kafka",
