@@ -227,7 +227,10 @@ ROWS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             "More than 1: a topic has one replica.",
             "Reports it. Ask for 1, or for -1.",
         ),
-        "INVALID_REPLICA_ASSIGNMENT": ("A manual assignment that no node can fulfil.", "Reports it."),
+        "INVALID_REPLICA_ASSIGNMENT": (
+            "A manual assignment that no node can fulfil, or a reassignment to another node.",
+            "Reports it.",
+        ),
         "INVALID_CONFIG": (
             "A setting of a topic, group or node has an unknown name or an invalid value.",
             "Reports it. The text names the setting.",
@@ -239,6 +242,15 @@ ROWS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "PREFERRED_LEADER_NOT_AVAILABLE": ("ElectLeaders for a partition whose log cannot be used.", "Reports it."),
         "ELIGIBLE_LEADERS_NOT_AVAILABLE": ("The same for an unclean election.", "Reports it."),
         "ELECTION_NOT_NEEDED": ("ElectLeaders for a partition that has its leader: any other.", "Takes it as done."),
+        "NO_REASSIGNMENT_IN_PROGRESS": (
+            "A reassignment of a partition is to be cancelled. None ever runs.",
+            "Reports it.",
+        ),
+        "LOG_DIR_NOT_FOUND": ("A partition is to move to another log directory. There is one.", "Reports it."),
+        "REPLICA_NOT_AVAILABLE": (
+            "AlterReplicaLogDirs for a partition of another node.",
+            "Reports it. Ask the node that has the partition.",
+        ),
         "RESOURCE_NOT_FOUND": ("No such user, or no such password of it.", "Reports it."),
         "DUPLICATE_RESOURCE": ("One request names a user twice.", "Reports it."),
         "UNACCEPTABLE_CREDENTIAL": (
