@@ -17,7 +17,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from coordinator.core.effects import ClientSoftware
+from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware
 from coordinator.server.api.handler import Api, Section
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 FIRST_VERSION_WITH_SOFTWARE: Final = 3
 TELEMETRY_KEYS: Final = (ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY)
+# Clients that wait in close() for a last push of metrics, until its timeout if nothing sends it (KAFKA-17731).
+WAIT_FOR_LAST_PUSH: Final = frozenset(ClientSoftware("apache-kafka-java", each) for each in ("3.7.0", "3.7.1", "3.8.0"))
 FIRST_VERSION_WITH_FEATURES_AT_0: Final = 4  # older clients refuse a feature whose lowest level is 0
 GROUP_VERSION: Final = "group.version"
 TRANSACTION_VERSION: Final = "transaction.version"
@@ -102,12 +104,14 @@ def api_versions(handlers: Mapping[int, Api]) -> Api:
         if not is_for(request, node.cluster_id, node.cluster.node_id):
             node.reply(ticket, ApiVersionsResponse(error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED)))
             return
+        software = UNKNOWN_SOFTWARE
         if ticket.version >= FIRST_VERSION_WITH_SOFTWARE:
             name, version = request.client_software_name, request.client_software_version
             most = node.config.client_software_max_chars
-            node.identified(ticket, _shared(name[:most], version[:most]))
+            software = _shared(name[:most], version[:most])
+            node.identified(ticket, software)
         served = advertised(handlers)
-        if not node.telemetry.is_on:  # as Kafka without an exporter
+        if not node.telemetry.is_on or software in WAIT_FOR_LAST_PUSH:  # as Kafka without an exporter
             served = [each for each in served if each.api_key not in TELEMETRY_KEYS]
         response = ApiVersionsResponse(api_keys=served, finalized_features_epoch=0)
         if ticket.version >= FIRST_VERSION_WITH_FEATURES_AT_0:

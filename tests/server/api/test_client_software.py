@@ -1,4 +1,4 @@
-"""The software that ApiVersions names is known for the later requests of its connection."""
+"""The software that ApiVersions names is known for the later requests of its connection, and has its known defects."""
 
 from __future__ import annotations
 
@@ -65,3 +65,24 @@ def test_a_long_name_is_cut(edge: Edge) -> None:
     for length in (most, most + 1, 10_000):
         assert named(edge.peer(), "n" * length, "1" * length) == longest
     assert named(edge.peer(), "n", "1" * (most - 1)) == ClientSoftware("n", "1" * (most - 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "pushes"),
+    [
+        ("apache-kafka-java", "3.7.1", False),
+        ("apache-kafka-java", "3.8.0", False),
+        ("apache-kafka-java", "3.8.1", True),
+        ("apache-kafka-java", "4.4.0", True),
+        ("librdkafka", "3.7.1", True),
+    ],
+)
+def test_a_client_that_waits_for_its_last_push_is_not_told_that_it_may_push(
+    edge: Edge, name: str, version: str, pushes: bool
+) -> None:
+    """The close() of these consumers took up to 30 s: KAFKA-17731."""
+    peer = edge.peer()
+    peer.send(ApiVersionsRequest(client_software_name=name, client_software_version=version), version=3)
+    keys = {each.api_key for each in peer.answers[-1].api_keys}
+    assert (ApiKey.PUSH_TELEMETRY in keys) == pushes
+    assert (ApiKey.GET_TELEMETRY_SUBSCRIPTIONS in keys) == pushes
