@@ -9,65 +9,18 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
-import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
-from tests.conformance.kafka import cache_dir, jars
-from tests.dropin.model import FAILED, PASSED, SKIPPED, Language, Project
+from tests.conformance.kafka import cache_dir, jars, release
+from tests.dropin.model import Language, Project
+from tests.dropin.outcome import SERVERS, Outcome, outcome_of, result_file, stem
+from tests.dropin.page import page, report
 from tests.dropin.processes import PrepareError
 from tests.dropin.table import LANGUAGES
-
-SERVERS: Final = ("kafka", "coordinator")
-MISSING: Final = "not run"  # the runner was ended before it came to the test
-
-
-@dataclass
-class Outcome:
-    """All runs of one project: the verdicts of each test and the seconds of each run, by server."""
-
-    project: Project
-    language: str
-    verdicts: dict[str, list[dict[str, str]]] = field(default_factory=lambda: {server: [] for server in SERVERS})
-    seconds: dict[str, list[float]] = field(default_factory=lambda: {server: [] for server in SERVERS})
-
-    def sets(self, test: str) -> list[set[str]]:
-        return [{run.get(test, MISSING) for run in self.verdicts[server]} for server in SERVERS]
-
-    @property
-    def tests(self) -> list[str]:
-        return sorted({test for runs in self.verdicts.values() for run in runs for test in run})
-
-    @property
-    def differing(self) -> list[str]:
-        """The tests whose verdicts on one server are never those on the other."""
-        return [test for test in self.tests if not set.intersection(*self.sets(test))]
-
-    @property
-    def unsteady(self) -> list[str]:
-        return [test for test in self.tests if test not in self.differing and any(len(s) > 1 for s in self.sets(test))]
-
-    def explanation(self, test: str) -> str | None:
-        found = [why for pattern, why in self.project.explained.items() if re.search(pattern, test)]
-        return found[0] if found else None
-
-    @property
-    def unexplained(self) -> list[str]:
-        return [test for test in self.differing if self.explanation(test) is None]
-
-    @property
-    def speed_up(self) -> float:
-        """Kafka's seconds for one of ours; medians over the runs."""
-        kafka, own = (statistics.median(self.seconds[server]) for server in SERVERS)
-        return kafka / own
 
 
 def prepared(language: Language, project: Project) -> Path:
@@ -75,8 +28,7 @@ def prepared(language: Language, project: Project) -> Path:
     own = [file.read_text() for file in sorted(language.own.rglob("*.*"))] if language.own else []
     edited = (project.packages, project.edits, project.files, own)
     row = repr((project.name, project.version, edited, sys.version_info[:2]))
-    short = re.sub(r"\W+", "-", project.name)
-    folder = cache_dir() / "drop-in" / f"{short}-{project.version}-{hashlib.sha256(row.encode()).hexdigest()[:10]}"
+    folder = cache_dir() / "drop-in" / f"{stem(project)}-{hashlib.sha256(row.encode()).hexdigest()[:10]}"
     if not (folder / ".ready").exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -85,58 +37,26 @@ def prepared(language: Language, project: Project) -> Path:
     return folder
 
 
-def run_once(outcome: Outcome, folder: Path, results: Path) -> None:
+def run_once(project: Project, folder: Path, results: Path, number: int) -> None:
     """Run a project once against each server."""
     for server in SERVERS:
-        number = len(outcome.seconds[server]) + 1
-        output = results / f"{folder.name}.{server}.{number}.json"
-        command = ["unshare", "--net", sys.executable, "-m", "tests.dropin.inside", outcome.project.name, server]
+        output = result_file(results, project, server, number)
+        command = ["unshare", "--net", sys.executable, "-m", "tests.dropin.inside", project.name, server]
         subprocess.run([*command, folder, output], check=True)
-        found = json.loads(output.read_text())
-        outcome.seconds[server].append(found["took_s"])
-        outcome.verdicts[server].append(found["verdicts"])
 
 
 def examine(language: Language, project: Project, results: Path, repeats: int) -> Outcome:
     """Run a project, and again while verdicts differ without an explanation."""
-    outcome = Outcome(project, language.name)
     print(f"{project.name} {project.version}: fetching and building ...", flush=True)
     folder = prepared(language, project)
+    for old in results.glob(f"{stem(project)}.*"):
+        old.unlink() if old.is_file() else shutil.rmtree(old)
     for number in range(1, 1 + repeats):
-        if number > 1 and not outcome.unexplained:
-            break
         print(f"{project.name}: run {number} against Kafka, then against this server ...", flush=True)
-        run_once(outcome, folder, results)
-    return outcome
-
-
-def table(outcomes: list[Outcome]) -> str:
-    """Return the Markdown table of all projects."""
-    heads = ("project", "language", "tests", "passed", "failed on both", "skipped", "differ", "unsteady")
-    rows: list[tuple[object, ...]] = [(*heads, "Kafka s", "ours s", "ratio"), ("---",) * (len(heads) + 3)]
-    for each in outcomes:
-        last = Counter(each.verdicts["coordinator"][-1].values())
-        both = sum(each.sets(test) == [{FAILED}, {FAILED}] for test in each.tests)
-        name = f"{each.project.name} {each.project.version}"
-        counts = (len(each.tests), last[PASSED], both, last[SKIPPED], len(each.differing), len(each.unsteady))
-        seconds = (f"{statistics.median(each.seconds[server]):.1f}" for server in SERVERS)
-        rows.append((name, each.language, *counts, *seconds, f"{each.speed_up:.2f}"))
-    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
-
-
-def report(outcomes: list[Outcome]) -> str:
-    """Return the table, the median speed-up and every test that differs or is unsteady."""
-    lines = [table(outcomes), ""]
-    if outcomes:
-        lines.append(f"Median of the ratios: {statistics.median(each.speed_up for each in outcomes):.2f}")
-    for each in outcomes:
-        for test in each.differing:
-            kafka, own = (", ".join(sorted(found)) for found in each.sets(test))
-            lines.append(f"{each.project.name}: {test}: {kafka} on Kafka, {own} here: {each.explanation(test) or '?'}")
-        for test in each.unsteady:
-            kafka, own = (", ".join(run.get(test, MISSING) for run in each.verdicts[s]) for s in SERVERS)
-            lines.append(f"{each.project.name}: {test} is unsteady: {kafka} on Kafka, {own} here")
-    return "\n".join(lines)
+        run_once(project, folder, results, number)
+        if not outcome_of(project, language.name, results).unexplained:
+            break
+    return outcome_of(project, language.name, results)
 
 
 def main() -> int:
@@ -144,6 +64,8 @@ def main() -> int:
     parser.add_argument("projects", nargs="*", help="names of projects, or of languages; without any: all")
     parser.add_argument("--repeats", type=int, default=3, help="most runs of a project whose verdicts differ")
     parser.add_argument("--results", type=Path, help="a folder for what the tests print (default: a new one)")
+    parser.add_argument("--page", type=Path, help="write the report to this file, too")
+    parser.add_argument("--report", action="store_true", help="run nothing; report on what is in --results")
     parser.add_argument("--list", action="store_true", help="print the projects, and run none")
     arguments = parser.parse_args()
     wanted = [
@@ -160,6 +82,10 @@ def main() -> int:
     jars("broker")  # fetched now, because a run has no network
     outcomes, broken = [], []
     for language, project in wanted:
+        if arguments.report:
+            outcome = outcome_of(project, language.name, results)
+            outcomes += [outcome] if outcome.tests else []
+            continue
         try:
             outcomes.append(examine(language, project, results, arguments.repeats))
         except (PrepareError, subprocess.CalledProcessError) as error:  # the others are run nevertheless
@@ -168,6 +94,8 @@ def main() -> int:
         else:
             print(report(outcomes[-1:]), flush=True)
     print(report(outcomes), *broken, f"What the tests printed is in {results}", sep="\n")
+    if arguments.page is not None:
+        arguments.page.write_text(page(outcomes, release()), encoding="utf-8")
     return 1 if broken or any(each.unexplained for each in outcomes) else 0
 
 
