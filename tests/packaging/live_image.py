@@ -14,6 +14,7 @@ from typing import Final
 import pytest
 
 from tests.packaging.test_languages import GO, ROOT, package, run
+from tests.support.eventually import eventually
 from tests.support.machine_tools import require_tool
 
 __all__ = ["package"]
@@ -33,8 +34,12 @@ def server() -> Iterator[dict[str, str]]:
     done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, timeout=BUILD_S, check=False)
     assert done.returncode == 0, done.stderr
     yield {"COORDINATOR_IMAGE": IMAGE}
-    left = subprocess.run([docker, "ps", "--quiet", "--filter", f"ancestor={IMAGE}"], capture_output=True, check=True)
-    assert left.stdout == b"", "a container outlived its test"
+    listed = [docker, "ps", "--quiet", "--filter", f"ancestor={IMAGE}"]
+
+    def has_ended() -> bool:
+        return subprocess.run(listed, capture_output=True, check=True, timeout=30).stdout == b""
+
+    eventually(has_ended, "the container of the last test has ended, too", within_s=60)
 
 
 def test_javascript(package: Path, server: dict[str, str]) -> None:
