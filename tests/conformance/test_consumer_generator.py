@@ -22,7 +22,7 @@ SEEDS = [f"test/{number}" for number in range(40)]
 
 def versions() -> dict[str, range]:
     """Return the versions that the protocol package declares and Kafka serves."""
-    first = {"OffsetCommit": 2, "OffsetFetch": 1}
+    first = {"OffsetCommit": 2, "OffsetFetch": 1, "AlterReplicaLogDirs": 1}
     return {name: range(first.get(name, 0), declared_versions(key).stop) for name, key in APIS.items()}
 
 

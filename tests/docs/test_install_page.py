@@ -61,7 +61,9 @@ def test_a_client_gets_its_first_partition(block: Block, tmp_path: Path) -> None
         assert not daemon.has_ended, daemon.screen
         with consumer_with_all(f"127.0.0.1:{port}", "orders", 3):
             assert (tmp_path / "data" / "orders-0").is_dir()
-        assert daemon.interrupt() == 0, daemon.screen
+        # uv may end by the signal itself, after the daemon; the daemon's own end is in what it has logged
+        assert daemon.interrupt() in ((0, 130) if program == "uvx" else (0,)), daemon.screen
+        assert "stopped data_dir=" in daemon.screen
         assert "Traceback" not in daemon.screen
     finally:
         daemon.close()
