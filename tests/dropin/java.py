@@ -54,10 +54,6 @@ PROJECTS: Final = (
             "org.apache.kafka:kafka-clients:3.7.1",
             *CONSOLE,
         ),
-        explained={
-            "(Consumer|Cleanup)Test::": "Clients 3.7 wait in close() when they are sending metrics then (KAFKA-17731); "
-            "this server asks for metrics, and Kafka does not unless it has a reporter.",
-        },
     ),
     Project(
         "org.apache.kafka:kafka-clients-integration-tests",

@@ -1,4 +1,4 @@
-"""The report on all projects, in Markdown: printed after a run, and kept as docs/drop-in.md."""
+"""The report on all projects, in Markdown: printed after a run, and with --page the text of docs/drop-in.md."""
 
 from __future__ import annotations
 
