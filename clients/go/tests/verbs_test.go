@@ -130,7 +130,7 @@ func TestAnErrorIsTheSentenceOfTheServer(t *testing.T) {
 	if err == nil || err.Error() != "kick has no parameter 'times'; it has: member, group" {
 		t.Errorf("the error is %v", err)
 	}
-	words, err := exec.Command("ps", "-eo", "args").Output()
+	words, err := exec.Command("ps", "-ww", "-eo", "args").Output()
 	if err != nil || strings.Contains(string(words), "s3cret") || !strings.Contains(string(words), "--end-with-stdin") {
 		t.Errorf("the token is in the list of processes, or the server is not: %v", err)
 	}

@@ -89,7 +89,7 @@ test("a fault that was not met is an error, and the server ends all the same", a
 test("a token is not in the list of processes", async () => {
   const server = await start({ settings: { "test.verbs.token": "s3cret" } });
   assert.deepEqual(await server.groups(), []);
-  const [words] = await new Promise((resolve) => execFile("ps", ["-eo", "args"], (...found) => resolve([found[1]])));
+  const [words] = await new Promise((resolve) => execFile("ps", ["-ww", "-eo", "args"], (...found) => resolve([found[1]])));
   assert.ok(words.includes("--end-with-stdin") && !words.includes("s3cret"));
   await server.stop();
 });
