@@ -136,6 +136,18 @@ def verify(data: bytes, position: int, header: BatchHeader) -> None:
         raise CorruptBatchError(f"checksum {crc:#010x} where the batch says {header.crc:#010x}")
 
 
+def with_append_time(data: bytes, header: BatchHeader, append_ms: int) -> tuple[BatchHeader, bytes]:
+    """Return a whole batch and its header with the time of the append in place of the producer's timestamps.
+
+    The records are not changed: readers take the header's time for each of them.
+    Source: DefaultRecordBatch.setMaxTimestamp.
+    """
+    header = header._replace(attributes=header.attributes | _LOG_APPEND_TIME, max_timestamp=append_ms)
+    checked, records = _CHECKED.pack(*header[5:]), data[HEADER_BYTES : header.size_bytes]
+    header = header._replace(crc=google_crc32c.extend(google_crc32c.value(checked), records))
+    return header, b"".join((_PREFIX.pack(*header[:5]), checked, records))
+
+
 def iter_batches(data: bytes) -> Iterator[tuple[int, BatchHeader]]:
     """Yield position and header of each whole batch; stops at a batch that is cut off.
 

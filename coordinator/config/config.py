@@ -620,6 +620,11 @@ class Config(SecurityConfig):
     log_roll_ms: int = _key(
         604800000, "The age at which a segment is closed even if it is not full.", long=True, minimum=1
     )
+    log_message_timestamp_type: str = _key(
+        "CreateTime",
+        "CreateTime: records keep the timestamp of their producer. LogAppendTime: they get the time of the append.",
+        choices=("CreateTime", "LogAppendTime"),
+    )
     log_index_interval_bytes: int = _key(4096, "How many bytes of log lie between two index entries.", minimum=0)
 
     # --- the daemon's own health ---

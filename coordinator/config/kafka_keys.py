@@ -15,7 +15,6 @@ KAFKA_PREFIXES: Final = (
     "group.share.",
     "leader.",
     "listener.name.",
-    "log.message.",
     "metadata.",
     "metrics.context.",
     "metrics.jmx.",
@@ -56,7 +55,9 @@ KAFKA_KEYS: Final = frozenset(
     log.cleanup.policy log.delete.delay.ms log.dir.failure.timeout.ms
     log.flush.interval.messages log.flush.offset.checkpoint.interval.ms
     log.flush.start.offset.checkpoint.interval.ms log.index.size.max.bytes log.initial.task.delay.ms
-    log.local.retention.bytes log.local.retention.ms log.preallocate log.roll.jitter.hours
+    log.local.retention.bytes log.local.retention.ms log.message.downconversion.enable log.message.format.version
+    log.message.timestamp.after.max.ms log.message.timestamp.before.max.ms
+    log.message.timestamp.difference.max.ms log.preallocate log.roll.jitter.hours
     log.roll.jitter.ms log.segment.delete.delay.ms max.connection.creation.rate max.connections.per.ip.overrides
     max.incremental.fetch.session.cache.slots max.request.partition.size.limit metric.reporters
     metrics.num.samples metrics.recording.level metrics.sample.window.ms

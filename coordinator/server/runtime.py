@@ -208,6 +208,7 @@ class Runtime:
         self.snapshots = snapshots
         self.topic_logs = topic_logs
         self.topics = topic_logs.topics
+        self.topics.wall_offset_ms = core.wall_offset_ms
         self.topics.changes.must_wait = core.is_forgetting_many
         self.link = link  # None: the node is alone
         self.clock = clock
@@ -676,7 +677,8 @@ class Runtime:
 
     def _refresh_wall_clock(self) -> None:
         """Follow adjustments of the system clock: the core computes wall time from its monotonic `now_ms`."""
-        self.core.wall_offset_ms = wall_offset_ms(self.now_ms, self.machine.wall_ms) + self.clock.skipped_ms
+        offset_ms = wall_offset_ms(self.now_ms, self.machine.wall_ms) + self.clock.skipped_ms
+        self.core.wall_offset_ms = self.topics.wall_offset_ms = offset_ms
 
     async def load_all(self) -> None:
         """Load the offsets log into the core. Meanwhile requests are answered COORDINATOR_LOAD_IN_PROGRESS."""

@@ -33,6 +33,7 @@ SAME_AS_KAFKA = {
     "max.connections.per.ip": 2147483647,
     "connections.max.idle.ms": 600000,
     "log.roll.ms": 604800000,
+    "log.message.timestamp.type": "CreateTime",
     "log.index.interval.bytes": 4096,
     "log.retention.ms": 604800000,
     "log.retention.bytes": -1,

@@ -81,7 +81,6 @@ PROJECTS: Final = (
             "so long to send that all records are delivered by then; here they do not.",
             "TestTransactionalSendOffsets$": "The name of its topic is that of the test before, if both begin in the "
             "same second, as they do when that one fails at once.",
-            "TestAdminConfig$": "Records keep the timestamp of their producer here: LogAppendTime is refused.",
         },
     ),
 )

@@ -83,7 +83,6 @@ PROJECTS: Final = (
             "offsets.topic.num.partitions": "1",
         },
         explained={
-            "LogAppendTime": "A topic with LogAppendTime is refused here: records keep the time of their producer.",
             "ConsumerListTopics": "There is a second internal topic here, __group_events, with the events of groups.",
         },
     ),

@@ -25,6 +25,7 @@ from protocol.record_batch import (
     read_header,
     read_records,
     verify,
+    with_append_time,
 )
 from tests.protocol.vectors import data_of, vectors
 
@@ -180,6 +181,19 @@ def test_log_append_time_replaces_the_time_of_every_record() -> None:
     header = read_header(batch)
     assert header.has_log_append_time
     assert {record.timestamp_ms for record in read_records(bytes(batch), 0, header)} == {NOW + 5}
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_a_batch_gets_the_time_of_its_append(codec: Codec) -> None:
+    sent = bytes(build_batch(RECORDS, timestamp_ms=NOW, codec=codec, producer_id=3, producer_epoch=1, base_sequence=9))
+    header, stored = with_append_time(sent, read_header(sent), NOW + 5)
+    assert header == read_header(stored)
+    verify(stored, 0, header)
+    assert (header.codec, header.base_timestamp, header.max_timestamp) == (codec, NOW, NOW + 5)
+    assert [each._replace(timestamp_ms=NOW) for each in read_records(stored, 0, header)] == read_records(
+        sent, 0, read_header(sent)
+    )
+    assert {each.timestamp_ms for each in read_records(stored, 0, header)} == {NOW + 5}
 
 
 def test_batches_of_a_log_are_found_in_order_up_to_an_incomplete_one() -> None:

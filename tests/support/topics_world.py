@@ -74,6 +74,7 @@ class TopicsWorld:
             now_ms=self.now_ms,
             tails_bytes=tails_bytes,
         )
+        self.topics.wall_offset_ms = 1_700_000_000_000
         self.log_config = LogConfig(segment_bytes=segment_bytes)
         self.logs: dict[Partition, MemoryLog] = {}
         self.document = ""
@@ -98,7 +99,7 @@ class TopicsWorld:
 
     @property
     def wall_ms(self) -> int:
-        return 1_700_000_000_000 + self.now_ms
+        return self.topics.wall_offset_ms + self.now_ms
 
     # what handlers use
 

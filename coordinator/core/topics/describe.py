@@ -67,7 +67,6 @@ _SERVER_FACTS: Final = (
     ("min.insync.replicas", ConfigType.INT, "1", "There is one broker."),
     ("offsets.topic.replication.factor", ConfigType.SHORT, "1", "There is one broker."),
     ("log.cleanup.policy", ConfigType.LIST, "delete", "Old segments are deleted."),
-    ("log.message.timestamp.type", ConfigType.STRING, "CreateTime", "Records keep the timestamp of their producer."),
     ("compression.type", ConfigType.STRING, "producer", "Batches are stored as the producer compressed them."),
 )
 

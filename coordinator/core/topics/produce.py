@@ -32,7 +32,7 @@ from protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from protocol.record_batch import BatchHeader, read_header, verify
+from protocol.record_batch import BatchHeader, read_header, verify, with_append_time
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
@@ -100,6 +100,7 @@ class Producing:
         self._config = config
         self._catalogue = catalogue
         self.serves_transactions = False
+        self.wall_offset_ms = 0  # the time of day is this plus the time of an event
         self._parked: dict[int, list[ParkedProduce]] = {}  # by producer id
         self.in_flight_bytes = 0  # of parked requests, too
         self.batches = 0  # accepted since the start
@@ -232,7 +233,7 @@ class Producing:
                 return verdict.error, verdict.reason
             if verdict.duplicate_of is not None:
                 _wait_for_first(partition, verdict.duplicate_of.base_offset, waiter)
-                waiter.response.log_append_time_ms = header.max_timestamp  # as Kafka, which repeats it to the producer
+                waiter.response.log_append_time_ms = _time_of_first(partition, verdict.duplicate_of.base_offset, header)
                 return ErrorCode.NONE, None
             if (
                 partition.transactions is not None
@@ -243,6 +244,9 @@ class Producing:
                 return ErrorCode.INVALID_TXN_STATE, "the producer has an open transaction in this partition"
         if self.in_flight_bytes and self.in_flight_bytes + size > self._config.log_max_queued_bytes:
             return ErrorCode.KAFKA_STORAGE_ERROR, _QUEUE_FULL
+        if partition.topic.settings.has_append_time:
+            header, records = with_append_time(records, header, out.now_ms + self.wall_offset_ms)
+            waiter.response.log_append_time_ms = header.max_timestamp
         append, pending = partition.accept(header, records, out.now_ms)
         self.in_flight_bytes += size
         self.batches += 1
@@ -288,7 +292,10 @@ class Producing:
     ) -> None:
         """Append a checked marker. `waiter` learns of its outcome."""
         batch = marker_batch(marker, wall_ms)
-        append, pending = partition.accept(read_header(batch), batch, out.now_ms)
+        header = read_header(batch)
+        if partition.topic.settings.has_append_time:
+            header, batch = with_append_time(batch, header, wall_ms)
+        append, pending = partition.accept(header, batch, out.now_ms)
         self.in_flight_bytes += len(batch)
         self.bytes += len(batch)
         pending.waiters.append(waiter)
@@ -360,6 +367,14 @@ def _wait_for_first(partition: Partition, base_offset: int, waiter: _Waiter) -> 
     else:
         pending.waiters.append(waiter)
         waiter.request.waiting += 1
+
+
+def _time_of_first(partition: Partition, base_offset: int, repeated: BatchHeader) -> int:
+    """Return the timestamp that Kafka gives the producer of a repeated batch: that of the first one; -1 if unknown."""
+    if not partition.topic.settings.has_append_time:
+        return repeated.max_timestamp
+    first_ms = partition.cached_time_of(base_offset)
+    return -1 if first_ms is None else first_ms
 
 
 def _batch_size(data: bytes, position: int) -> int:

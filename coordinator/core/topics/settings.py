@@ -178,9 +178,11 @@ _TABLE: Final = (
         "message.timestamp.type",
         _S,
         "CreateTime",
-        "Records keep the timestamp of their producer.",
-        server_key="log.message.timestamp.type",
-        only=("CreateTime",),
+        "CreateTime: records keep the timestamp of their producer. LogAppendTime: they get the time of the append.",
+        Effect.LIVE,
+        "log.message.timestamp.type",
+        "log_message_timestamp_type",
+        choices=("CreateTime", "LogAppendTime"),
     ),
     TopicKey("remote.storage.enable", _B, "false", "There is no second tier of storage.", only=("false",)),
     TopicKey(
@@ -291,6 +293,7 @@ class TopicSettings(NamedTuple):
     segment_ms: int
     deletes: bool  # cleanup.policy contains delete
     compacts: bool  # cleanup.policy contains compact; with neither, all records are kept for ever (KIP-1161)
+    has_append_time: bool  # message.timestamp.type is LogAppendTime
 
 
 def server_value(key: TopicKey, config: Config) -> str:
@@ -301,9 +304,12 @@ def server_value(key: TopicKey, config: Config) -> str:
 def settings_of(configs: Mapping[str, str], config: Config) -> TopicSettings:
     """Return the effective settings from those of a topic and of the server."""
 
-    def number(name: str) -> int:
+    def value_of(name: str) -> str:
         value = configs.get(name)
-        return int(value if value is not None else server_value(TOPIC_KEYS[name], config))
+        return value if value is not None else server_value(TOPIC_KEYS[name], config)
+
+    def number(name: str) -> int:
+        return int(value_of(name))
 
     policy = split_list(configs.get("cleanup.policy", "delete"))
     return TopicSettings(
@@ -314,6 +320,7 @@ def settings_of(configs: Mapping[str, str], config: Config) -> TopicSettings:
         segment_ms=number("segment.ms"),
         deletes="delete" in policy,
         compacts="compact" in policy,
+        has_append_time=value_of("message.timestamp.type") == "LogAppendTime",
     )
 
 

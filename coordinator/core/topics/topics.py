@@ -121,6 +121,15 @@ class Topics:
     def serves_transactions(self, serves: bool) -> None:
         self.producing.serves_transactions = serves
 
+    @property
+    def wall_offset_ms(self) -> int:
+        """Return how far the time of day is ahead of the times of events: the clock of topics with LogAppendTime."""
+        return self.producing.wall_offset_ms
+
+    @wall_offset_ms.setter
+    def wall_offset_ms(self, offset_ms: int) -> None:
+        self.producing.wall_offset_ms = offset_ms
+
     # -- topics and partitions -----------------------------------------------------------------------------------
 
     def partition_exists(self, topic: str, partition: int) -> bool:

@@ -13,8 +13,8 @@ from protocol.compression import Codec
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_topics import DeleteTopicsRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.record_batch import ControlType, build_control_batch, iter_batches
-from tests.support.topics_wire import batch, fetch, produce, produce_request, produced, send_batch, values
+from protocol.record_batch import ControlType, build_control_batch, iter_batches, read_records, verify
+from tests.support.topics_wire import batch, fetch, list_offsets, produce, produce_request, produced, send_batch, values
 from tests.support.topics_world import UNANSWERED, TopicsWorld
 
 CRC_AT = 17
@@ -53,6 +53,35 @@ def test_stored_batch_differs_from_the_sent_one_only_in_offset_and_epoch(world: 
     assert stored[16:] == sent[16:]
     [(_, header)] = iter_batches(stored)
     assert (header.base_offset, header.partition_leader_epoch) == (1, 0)
+
+
+def test_batch_of_a_topic_with_log_append_time_gets_the_time_of_the_append(world: TopicsWorld) -> None:
+    world.create("logs", message_timestamp_type="LogAppendTime")
+    sent = batch(b"x", b"y", timestamp=5, producer=(7, 0, 0), codec=Codec.ZSTD)
+    answer = produce(world, sent, topic="logs")
+    first_ms = world.wall_ms
+    assert (answer.error_code, answer.base_offset, answer.log_append_time_ms) == (0, 0, first_ms)
+    stored = fetch(world, topic="logs").records
+    assert stored is not None
+    [(_, header)] = iter_batches(stored)
+    verify(stored, 0, header)
+    assert (header.base_timestamp, header.max_timestamp, header.has_log_append_time) == (5, first_ms, True)
+    assert {record.timestamp_ms for record in read_records(stored, 0, header)} == {first_ms}
+    assert stored[61:] == sent[61:]
+    world.advance(50)
+    repeated = produce(world, sent, topic="logs")
+    assert (repeated.error_code, repeated.base_offset, repeated.log_append_time_ms) == (0, 0, first_ms)
+    [found] = list_offsets(world, [first_ms], topic="logs")
+    [missing] = list_offsets(world, [first_ms + 1], topic="logs")
+    assert (found.timestamp, found.offset, missing.offset) == (first_ms, 0, -1)
+
+
+def test_topics_inherit_log_append_time_from_the_server() -> None:
+    world = TopicsWorld(log_message_timestamp_type="LogAppendTime")
+    world.create("orders")
+    world.create("given", message_timestamp_type="CreateTime")
+    assert produce(world).log_append_time_ms == world.wall_ms
+    assert produce(world, topic="given").log_append_time_ms == -1
 
 
 @pytest.mark.parametrize("acks", [1, -1])

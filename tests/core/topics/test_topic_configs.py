@@ -289,7 +289,8 @@ def test_every_default_is_valid_and_known_to_the_server(name: str, world: Topics
         ("compression.type", "lz4", True),
         ("compression.type", "rar", False),
         ("message.timestamp.type", "CreateTime", True),
-        ("message.timestamp.type", "LogAppendTime", False),
+        ("message.timestamp.type", "LogAppendTime", True),
+        ("message.timestamp.type", "logappendtime", False),
         ("remote.storage.enable", "true", False),
     ],
 )
