@@ -82,7 +82,7 @@ def navigation(pages: list[str]) -> list[Any]:
             for number, (label, target) in enumerate(_NAMED_LINK.findall(item)):
                 path = resolved(OVERVIEW, target)
                 is_folder = (ROOT / path).is_dir()
-                inside = [page for page in left if is_folder and page.startswith(path + "/")]
+                inside = sorted(page for page in left if is_folder and page.startswith(path + "/"))
                 if inside:
                     found.append({label: inside})
                 elif path in left:
@@ -92,9 +92,12 @@ def navigation(pages: list[str]) -> list[Any]:
                         left.remove(page)
         return found
 
-    opening, *sections = re.split(r"^## (.+)$", text_of(OVERVIEW), flags=re.MULTILINE)
-    nav: list[Any] = [{"Home": HOME}, *entries(opening)]
-    nav += [{title: entries(text)} for title, text in zip(sections[::2], sections[1::2], strict=True)]
+    def groups(text: str, mark: str) -> list[Any]:
+        opening, *sections = re.split(rf"^{mark} (.+)$", text, flags=re.MULTILINE)
+        named = zip(sections[::2], sections[1::2], strict=True)
+        return [*entries(opening), *({title: groups(section, mark + "#")} for title, section in named)]
+
+    nav: list[Any] = [{"Home": HOME}, *groups(text_of(OVERVIEW), "##")]
     return [*nav, {"Project": [{"All pages": OVERVIEW}, *left]}]
 
 

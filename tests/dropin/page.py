@@ -27,6 +27,12 @@ The times are those from the start of the server to the end of the tests, on two
 *Differ* counts tests whose verdicts on one server never are those on the other, in up to three runs.
 *Unsteady* are those that gave one server two verdicts.
 """
+LEFT_OUT: Final = """## Left out
+
+The packages of FastStream, @platformatic/kafka, Spring Kafka and Alpakka have no tests in them, and quixstreams has no
+sdist. @fastify/kafka, a row here, is a layer over @platformatic/kafka. The [examples](../examples/README.md) test a
+consumer of FastStream.
+"""
 
 
 def table(outcomes: list[Outcome]) -> str:
@@ -58,7 +64,7 @@ def report(outcomes: list[Outcome]) -> str:
 
 def page(outcomes: list[Outcome], release: str) -> str:
     """Return docs/drop-in.md."""
-    return f"{INTRODUCTION.format(release=release)}\n{report(outcomes)}"
+    return f"{INTRODUCTION.format(release=release)}\n{report(outcomes)}\n{LEFT_OUT}"
 
 
 def _differing(outcome: Outcome) -> Iterator[str]:

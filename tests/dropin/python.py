@@ -92,6 +92,19 @@ PROJECTS: Final = (
         files={"tests/assertions.py": ASSERTIONS},
     ),
     Project(
+        "faust-streaming",
+        "0.15.3",
+        tests=("tests/integration/broker", "--override-ini=addopts="),
+        packages=(
+            "confluent-kafka==2.16.1",
+            "pytest==7.4.4",
+            "pytest-asyncio==0.23.8",
+            "freezegun==1.5.5",
+            "intervaltree==3.2.1",
+        ),
+        environment={"FAUST_TEST_BROKER": f"kafka://{ADDRESS}"},
+    ),
+    Project(
         "taskiq-aio-kafka",
         "1.0.0",
         tests=("tests",),
