@@ -14,23 +14,22 @@ public class Started {
     private static final Map<String, String> BROKER_PORTS =
             Map.of("apache", "9093", "confluent", "9093", "old", "9092");
 
-    private static final DockerImageName IMAGE = DockerImageName.parse("kafka-group-coordinator:0.1.0");
-
     @SuppressWarnings("deprecation")
     private static void make(String kind) {
+        var image = DockerImageName.parse("kafka-group-coordinator:0.1.0");
         switch (kind) {
             case "apache" -> {
-                var kafka = new KafkaContainer(IMAGE.asCompatibleSubstituteFor("apache/kafka"));
+                var kafka = new KafkaContainer(image.asCompatibleSubstituteFor("apache/kafka"));
                 container = kafka;
                 bootstrap = kafka::getBootstrapServers;
             }
             case "confluent" -> {
-                var kafka = new ConfluentKafkaContainer(IMAGE.asCompatibleSubstituteFor("confluentinc/cp-kafka"));
+                var kafka = new ConfluentKafkaContainer(image.asCompatibleSubstituteFor("confluentinc/cp-kafka"));
                 container = kafka;
                 bootstrap = kafka::getBootstrapServers;
             }
             default -> {
-                var image = IMAGE.asCompatibleSubstituteFor("confluentinc/cp-kafka");
+                image = image.asCompatibleSubstituteFor("confluentinc/cp-kafka");
                 var kafka = new org.testcontainers.containers.KafkaContainer(image);
                 container = kafka;
                 bootstrap = kafka::getBootstrapServers;
