@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from coordinator.core.purgatory.purgatory import DelayedOperation
     from coordinator.core.waiting_request import WaitingRequest
 
 
@@ -46,6 +47,7 @@ class Ticket:
         "client_id",
         "client_software",
         "correlation_id",
+        "delayed_fetch",
         "describable",
         "has_append",
         "held",
@@ -79,6 +81,7 @@ class Ticket:
         self.describable: Describable | None = None
         self.may_be_held = False  # its client can wait for the answer; set by the connection
         self.held: WaitingRequest | None = None  # while it is held
+        self.delayed_fetch: DelayedOperation[Any] | None = None  # while it waits for records
         self.throttle_ms = 0  # set by the API layer: the answer tells the client to wait for so long (KIP-219)
         self.has_append = False  # set by the runtime: the request caused an append, which is not durable yet
 

@@ -46,6 +46,7 @@ class Slot(Ticket):
         self.describable = None
         self.may_be_held = False
         self.held = None
+        self.delayed_fetch = None
         self.has_append = False
         self.throttle_ms = 0
         self.route = route  # None: the answer is encoded already, or belongs to a version that is not served

@@ -3,7 +3,8 @@
 A read is cut into frames. A frame that may run is decoded and handled inside `data_received`, without task or future;
 its answer is written with others at the end of the read. Every request holds a `Slot` until all before it are answered,
 because answers leave in the order of requests, as in Kafka (SocketServer). The next frame may run: always, if none is
-unanswered; if all unanswered requests wait for the disk, when its API is pipelined; never behind a parked request.
+unanswered; if all unanswered requests wait for the disk, when its API is pipelined; never behind a parked request,
+except that a long poll of Fetch ends when another request is behind it.
 Other frames wait, up to `connection.max.buffered.bytes`; then reading pauses.
 
 Several requests in one read run until the time that all connections share in a round of the event loop is over
@@ -55,6 +56,7 @@ LOG = logging.getLogger("coordinator.connection")
 
 OFFSET_COMMIT: Final = int(ApiKey.OFFSET_COMMIT)
 FETCH: Final = int(ApiKey.FETCH)
+FETCH_KEY: Final = FETCH.to_bytes(2, "big")
 STEP_S: Final = 0.0005  # how long requests of one connection run in a row while other connections have queued work
 CHECKED_EVERY: Final = 16  # recognised heartbeats, of about 1 µs each, between two reads of the clock; a power of two
 SMALL_READ: Final = 16_384  # bytes; cutting them into frames takes 0.1 ms at most
@@ -398,7 +400,8 @@ class Connection(asyncio.Protocol):
             room_bytes = self._most_out_bytes - self.unsent_bytes
             last = frames[-1] if self.frame_started_ms < 0 else None
             for frame in frames:
-                if (slots or self._writing_paused or self._is_muted) and not self._may_run(frame):
+                is_blocked = slots or self._writing_paused or self._is_muted
+                if is_blocked and not self._may_run(frame) and not self._ends_fetch(frame):
                     break
                 ran += 1
                 ended_s = self._run(frame, now_ms, frame is last)
@@ -420,7 +423,7 @@ class Connection(asyncio.Protocol):
         room_bytes = self._most_out_bytes - self.unsent_bytes
         ran = 0
         self._is_running = True
-        while waiting and self._may_run(waiting[0]):
+        while waiting and (self._may_run(waiting[0]) or self._ends_fetch(waiting[0])):
             frame = waiting.popleft()
             self._waiting_bytes -= len(frame)
             ran += 1
@@ -462,6 +465,17 @@ class Connection(asyncio.Protocol):
         return not slots or (
             len(slots) < self._most_in_flight and len(frame) > 1 and frame[0] == 0 and frame[1] in self._pipelined
         )
+
+    def _ends_fetch(self, frame: bytes) -> bool:
+        """Have a fetch that waits for records respond, or the request behind it waits as well. True if that may run.
+
+        A fetch behind a fetch waits: they would end each other without a pause.
+        """
+        parked = self._parked
+        if parked is None or parked.delayed_fetch is None or frame.startswith(FETCH_KEY):
+            return False
+        self._runtime.complete_fetch(parked)
+        return self._may_run(frame)
 
     def _wait(self, frame: bytes) -> None:
         if self._is_closed:

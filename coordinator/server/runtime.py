@@ -337,6 +337,10 @@ class Runtime:
         for topic, partitions in effects.deleted:  # as GroupCoordinatorService.onPartitionsDeleted
             self.execute(self.core.topic_partitions_deleted(topic, partitions, self.now_ms()))
 
+    def complete_fetch(self, ticket: Ticket) -> None:
+        """Have a fetch that waits respond with the data there is."""
+        self.execute_topics(self.topics.complete_fetch(ticket, self.now_ms()))
+
     def _verify(self, verification: VerifyTransaction) -> None:
         """Have the transaction coordinator verify partitions before records are appended to them."""
         assert self.transactions is not None, "no transactional batch is taken"

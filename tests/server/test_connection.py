@@ -12,6 +12,7 @@ from coordinator.core.effects import Ticket
 from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.commit_template import RepeatedCommit
 from coordinator.core.offsets.store import OffsetStore
+from coordinator.server.api import fetch as fetch_api
 from coordinator.server.api.node import Node
 from coordinator.server.api.topic_ids import IdsOfTopics
 from protocol.api_keys import ApiKey
@@ -26,8 +27,9 @@ from protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from tests.support.cluster import Cluster
-from tests.support.edge import Edge
+from tests.support.edge import Edge, Peer
 from tests.support.scripted_member import Member
+from tests.support.topics_wire import fetch_request
 from tests.support.wire import encode_frame
 
 parked: list[Ticket] = []
@@ -464,3 +466,41 @@ def commit(offset: int, *, partition: int = 0, partitions: int = 1, metadata: st
             )
         ],
     )
+
+
+@pytest.fixture
+def reader() -> Peer:
+    """A client of a server with the empty topic orders."""
+    edge = Edge({ApiKey.FETCH: fetch_api.handle, ApiKey.METADATA: answer_metadata})
+    catalogue = edge.runtime.topics.catalogue
+    catalogue.add(catalogue.make("orders", bytes(16), 1, {}))
+    return edge.peer()
+
+
+WAITS = fetch_request({("orders", 0): 0}, max_wait_ms=500)
+
+
+def kinds(peer: Peer) -> list[str]:
+    return [type(answer).__name__ for answer in peer.answers]
+
+
+def test_a_request_behind_a_fetch_that_waits_is_answered_at_once(reader: Peer) -> None:
+    reader.send(WAITS, version=11)
+    assert reader.answers == [] and reader.connection.is_busy
+    reader.send(MetadataRequest())
+    assert kinds(reader) == ["FetchResponse", "MetadataResponse"]
+    [partition] = reader.answers[0].responses[0].partitions
+    assert (partition.error_code, partition.records) == (0, b"")
+    reader.send(WAITS, version=11)
+    assert len(reader.answers) == 2, "the next fetch waits again"
+
+
+def test_a_request_in_the_same_read_as_a_fetch_is_answered_at_once(reader: Peer) -> None:
+    reader.send(WAITS, MetadataRequest(), version=11)
+    reader.connection.flush()
+    assert kinds(reader) == ["FetchResponse", "MetadataResponse"]
+
+
+def test_a_fetch_behind_a_fetch_waits_for_it(reader: Peer) -> None:
+    reader.send(WAITS, WAITS, version=11)
+    assert reader.answers == [], "or two fetches would answer each other without a pause"

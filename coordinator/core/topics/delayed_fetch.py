@@ -2,7 +2,8 @@
 
 It watches every partition it reads. When one of them grows or is deleted, `try_complete` asks the fetch whether there
 is enough. Data is read once, at completion, so a waiting fetch holds none. It completes exactly once: by such an event,
-or at the deadline with the data there is. Source: Kafka's DelayedFetch.
+or with the data there is: at the deadline, or when its connection has another request behind it, whose answer would
+wait for the deadline, too. Source: Kafka's DelayedFetch, whose connection is not read meanwhile.
 """
 
 from __future__ import annotations

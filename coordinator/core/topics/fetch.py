@@ -179,11 +179,13 @@ class Fetch:
     def finish(self, out: Outbox) -> None:
         """Respond with the data there is."""
         self._is_final = True
+        self.ticket.delayed_fetch = None
         self._read(out)
 
     def _wait(self) -> None:
         keys = [slot.partition for slot in self.slots if slot.partition is not None]
-        self._fetching.purgatory.watch(DelayedFetch(self, self.deadline_ms), keys)
+        self.ticket.delayed_fetch = DelayedFetch(self, self.deadline_ms)
+        self._fetching.purgatory.watch(self.ticket.delayed_fetch, keys)
 
     # -- reading -------------------------------------------------------------------------------------------------
 

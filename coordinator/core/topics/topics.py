@@ -283,6 +283,13 @@ class Topics:
         yield from self.fetching.fetch(request, ticket, out, by_id=by_id, zstd_allowed=zstd_allowed)
         return out.effects()
 
+    def complete_fetch(self, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """Have a fetch that waits respond with the data there is."""
+        out = Outbox(now_ms)
+        if ticket.delayed_fetch is not None:
+            ticket.delayed_fetch.force_complete(out)
+        return out.effects()
+
     def list_offsets(
         self, request: ListOffsetsRequest, ticket: Ticket, now_ms: int, *, specials: frozenset[int]
     ) -> TopicEffects:

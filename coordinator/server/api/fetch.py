@@ -59,7 +59,7 @@ API = Api(
     is_sampled=True,
     chunked=((0, Array("responses", of=Array("partitions"))),),
     does=(
-        "Long polls; topics by id from 13 on; `__consumer_offsets` can be read as well. "
+        "Long polls, which end early when another request waits behind them on their connection; topics by id from 13 on; `__consumer_offsets` can be read as well. "
         "`read_committed` reads up to the last stable offset, and names the aborted transactions."
     ),
     refuses=(
