@@ -59,8 +59,9 @@ API = Api(
     is_sampled=True,
     chunked=((0, Array("responses", of=Array("partitions"))),),
     does=(
-        "Long polls, which end early when another request waits behind them on their connection; topics by id from 13 on; `__consumer_offsets` can be read as well. "
-        "`read_committed` reads up to the last stable offset, and names the aborted transactions."
+        "Long polls, which end early when another request waits behind them on their connection; topics by id from 13 "
+        "on; `__consumer_offsets` can be read as well. `read_committed` reads up to the last stable offset, and names "
+        "the aborted transactions."
     ),
     refuses=(
         "Fetch sessions: none is made, so each request names all partitions; an id of one gets "
