@@ -75,8 +75,9 @@ def create_topics(client: Client, arguments: argparse.Namespace) -> list[Row]:
     for result in controller.call(request, CreateTopicsResponse).topics:
         exists = result.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
         if result.error_code and not (exists and arguments.if_not_exists):
+            hint = "; with --if-not-exists that is no error" if exists else ""
             failures.append(
-                f"topic {result.name!r} was not created: {explain(result.error_code, result.error_message)}"
+                f"topic {result.name!r} was not created: {explain(result.error_code, result.error_message)}{hint}"
             )
     if failures:
         raise CliError("; ".join(failures), 1)
