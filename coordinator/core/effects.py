@@ -51,6 +51,7 @@ class Ticket:
         "describable",
         "has_append",
         "held",
+        "is_followed",
         "may_be_held",
         "session",
         "throttle_ms",
@@ -82,6 +83,7 @@ class Ticket:
         self.may_be_held = False  # its client can wait for the answer; set by the connection
         self.held: WaitingRequest | None = None  # while it is held
         self.delayed_fetch: DelayedOperation[Any] | None = None  # while it waits for records
+        self.is_followed = False  # set by the connection: another request waits for the answer, so a fetch must not
         self.throttle_ms = 0  # set by the API layer: the answer tells the client to wait for so long (KIP-219)
         self.has_append = False  # set by the runtime: the request caused an append, which is not durable yet
 

@@ -47,6 +47,7 @@ class Slot(Ticket):
         self.may_be_held = False
         self.held = None
         self.delayed_fetch = None
+        self.is_followed = False
         self.has_append = False
         self.throttle_ms = 0
         self.route = route  # None: the answer is encoded already, or belongs to a version that is not served

@@ -365,7 +365,7 @@ class Connection(asyncio.Protocol):
         else:
             self.frame_started_ms = -1
         self._is_running = True
-        if len(frames) == 1 and not self._waiting and self._may_run(frames[0]):  # the most frequent case
+        if len(frames) == 1 and not self._waiting and self._is_next(frames[0]):  # the most frequent case
             self._run(frames[0], now_ms, self.frame_started_ms < 0)
         elif frames:
             self._run_frames(frames, now_ms, turn_ends or self._slices.begin())
@@ -400,8 +400,7 @@ class Connection(asyncio.Protocol):
             room_bytes = self._most_out_bytes - self.unsent_bytes
             last = frames[-1] if self.frame_started_ms < 0 else None
             for frame in frames:
-                is_blocked = slots or self._writing_paused or self._is_muted
-                if is_blocked and not self._may_run(frame) and not self._ends_fetch(frame):
+                if (slots or self._writing_paused or self._is_muted) and not self._is_next(frame):
                     break
                 ran += 1
                 ended_s = self._run(frame, now_ms, frame is last)
@@ -423,7 +422,7 @@ class Connection(asyncio.Protocol):
         room_bytes = self._most_out_bytes - self.unsent_bytes
         ran = 0
         self._is_running = True
-        while waiting and (self._may_run(waiting[0]) or self._ends_fetch(waiting[0])):
+        while waiting and self._is_next(waiting[0]):
             frame = waiting.popleft()
             self._waiting_bytes -= len(frame)
             ran += 1
@@ -459,29 +458,39 @@ class Connection(asyncio.Protocol):
         self._runtime.flush_later(self)
 
     def _may_run(self, frame: bytes) -> bool:
-        if self._parked is not None or self._writing_paused or self._is_muted:
+        """Return True if a frame may run now, or as soon as the fetch in front of it has been ended.
+
+        A fetch behind a fetch waits: they would end each other without a pause.
+        """
+        parked = self._parked
+        if self._writing_paused or self._is_muted:
             return False
+        if parked is not None:
+            return parked.delayed_fetch is not None and not frame.startswith(FETCH_KEY)
         slots = self._slots
         return not slots or (
             len(slots) < self._most_in_flight and len(frame) > 1 and frame[0] == 0 and frame[1] in self._pipelined
         )
 
-    def _ends_fetch(self, frame: bytes) -> bool:
-        """Have a fetch that waits for records respond, or the request behind it waits as well. True if that may run.
-
-        A fetch behind a fetch waits: they would end each other without a pause.
-        """
-        parked = self._parked
-        if parked is None or parked.delayed_fetch is None or frame.startswith(FETCH_KEY):
+    def _is_next(self, frame: bytes) -> bool:
+        """Return True if a frame may run now. A fetch in front of it that waits for records is ended first."""
+        if not self._may_run(frame):
             return False
-        self._runtime.complete_fetch(parked)
-        return self._may_run(frame)
+        if self._parked is None:
+            return True
+        try:
+            self._runtime.complete_fetch(self._parked)
+        except Exception as error:
+            self._failed("a fetch could not be ended", error)
+        return not self._is_closed and self._may_run(frame)  # not while the fetch reads from disk
 
     def _wait(self, frame: bytes) -> None:
         if self._is_closed:
             return
         self._waiting.append(frame)
         self._waiting_bytes += len(frame)
+        if self._parked is not None and not frame.startswith(FETCH_KEY):
+            self._parked.is_followed = True
         if (
             self._waiting_bytes > self._runtime.config.connection_max_buffered_bytes
             or len(self._waiting) > self._most_in_flight

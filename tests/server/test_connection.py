@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -12,7 +12,9 @@ from coordinator.core.effects import Ticket
 from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.commit_template import RepeatedCommit
 from coordinator.core.offsets.store import OffsetStore
+from coordinator.core.topics.fetch import SLOTS_PER_STEP
 from coordinator.server.api import fetch as fetch_api
+from coordinator.server.api.handler import Handle
 from coordinator.server.api.node import Node
 from coordinator.server.api.topic_ids import IdsOfTopics
 from protocol.api_keys import ApiKey
@@ -468,23 +470,23 @@ def commit(offset: int, *, partition: int = 0, partitions: int = 1, metadata: st
     )
 
 
-@pytest.fixture
-def reader() -> Peer:
-    """A client of a server with the empty topic orders."""
-    edge = Edge({ApiKey.FETCH: fetch_api.handle, ApiKey.METADATA: answer_metadata})
+READERS: Final[dict[ApiKey, Handle]] = {ApiKey.FETCH: fetch_api.handle, ApiKey.METADATA: answer_metadata}
+WAITS: Final = fetch_request({("orders", 0): 0}, max_wait_ms=500)
+
+
+def reader_of(edge: Edge) -> Peer:
+    """Return a client of a server with the empty topic orders."""
     catalogue = edge.runtime.topics.catalogue
     catalogue.add(catalogue.make("orders", bytes(16), 1, {}))
     return edge.peer()
-
-
-WAITS = fetch_request({("orders", 0): 0}, max_wait_ms=500)
 
 
 def kinds(peer: Peer) -> list[str]:
     return [type(answer).__name__ for answer in peer.answers]
 
 
-def test_a_request_behind_a_fetch_that_waits_is_answered_at_once(reader: Peer) -> None:
+def test_a_request_behind_a_fetch_that_waits_is_answered_at_once() -> None:
+    reader = reader_of(Edge(READERS))
     reader.send(WAITS, version=11)
     assert reader.answers == [] and reader.connection.is_busy
     reader.send(MetadataRequest())
@@ -495,12 +497,42 @@ def test_a_request_behind_a_fetch_that_waits_is_answered_at_once(reader: Peer) -
     assert len(reader.answers) == 2, "the next fetch waits again"
 
 
-def test_a_request_in_the_same_read_as_a_fetch_is_answered_at_once(reader: Peer) -> None:
+def test_a_request_in_the_same_read_as_a_fetch_is_answered_at_once() -> None:
+    reader = reader_of(Edge(READERS))
     reader.send(WAITS, MetadataRequest(), version=11)
-    reader.connection.flush()
     assert kinds(reader) == ["FetchResponse", "MetadataResponse"]
 
 
-def test_a_fetch_behind_a_fetch_waits_for_it(reader: Peer) -> None:
+def test_a_request_behind_a_fetch_is_answered_soon_when_the_round_has_no_time_for_it() -> None:
+    edge = Edge(READERS, is_timed=True)
+    reader = reader_of(edge)
+    reader.send(WAITS, version=11)
+    edge.runtime.request_slices.spent()
+    reader.send(MetadataRequest(), MetadataRequest())
+    assert reader.answers == []
+    edge.loop.run_ready()
+    assert kinds(reader) == ["FetchResponse", "MetadataResponse", "MetadataResponse"]
+
+
+def test_a_fetch_that_takes_steps_does_not_wait_when_a_request_is_behind_it() -> None:
+    edge = Edge(READERS)
+    reader = reader_of(edge)
+    long = fetch_request({("orders", 0): 0}, max_wait_ms=500)
+    long.topics[0].partitions *= SLOTS_PER_STEP + 1
+    reader.send(long, MetadataRequest(), version=11)
+    edge.loop.run_ready()
+    assert kinds(reader) == ["FetchResponse", "MetadataResponse"]
+
+
+def test_a_fetch_behind_a_fetch_waits_for_it() -> None:
+    reader = reader_of(Edge(READERS))
     reader.send(WAITS, WAITS, version=11)
     assert reader.answers == [], "or two fetches would answer each other without a pause"
+
+
+def test_a_fetch_is_not_ended_for_a_client_over_its_quota() -> None:
+    reader = reader_of(Edge(READERS))
+    reader.send(WAITS, version=11)
+    reader.connection._mute(1000)
+    reader.send(MetadataRequest())
+    assert reader.answers == []

@@ -168,9 +168,13 @@ class Fetch:
                 return True
         return False
 
+    def _is_over(self, out: Outbox) -> bool:
+        """Return True if it must not wait."""
+        return out.now_ms >= self.deadline_ms or self._fetching.is_crowded or self.ticket.is_followed
+
     def collect(self, out: Outbox) -> None:
         """Respond if there is enough, or wait."""
-        if out.now_ms >= self.deadline_ms or self._fetching.is_crowded or self.is_satisfied():
+        if self._is_over(out) or self.is_satisfied():
             # A read from disk may find too little; then `data_read` lets the fetch wait after all.
             self._read(out)
         else:
@@ -286,8 +290,7 @@ class Fetch:
         if (
             self._is_final
             or total >= self.min_bytes
-            or out.now_ms >= self.deadline_ms
-            or self._fetching.is_crowded
+            or self._is_over(out)
             or self.is_satisfied()
         ):
             out.reply(self.ticket, self.response)
