@@ -57,9 +57,12 @@ def lock(directory: Path) -> None:
 
 def remove_what_was_left(directories: Path) -> None:
     for path in directories.glob(f"_MEI*/{LOCK}"):
-        with suppress(OSError), path.open() as file:  # an error: it is in use, or another user's
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path.parent, ignore_errors=True)
+        with suppress(OSError):  # it is in use
+            if path.parent.lstat().st_uid != os.getuid():
+                continue
+            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)) as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path.parent, ignore_errors=True)
 
 
 freeze_support()  # a process of `multiprocessing` goes no further

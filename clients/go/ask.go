@@ -59,7 +59,8 @@ func ask[T any](ctx context.Context, s *Server, verb string, options []Option, n
 		}
 		return result, &VerbError{verb, answer.StatusCode, refusal.Error}
 	}
-	return result, decoder.Decode(&result)
+	err = decoder.Decode(&result)
+	return result, err
 }
 
 func formOf(options []Option) url.Values {

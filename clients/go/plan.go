@@ -45,7 +45,7 @@ func Image(name string) StartOption {
 const tokenKey = "test.verbs.token"
 
 // secret fits the settings that no other user of the machine may read in a list of processes.
-var secret = regexp.MustCompile(`password|secret|token|jaas`)
+var secret = regexp.MustCompile(`password|secret|token|jaas|keystore\.key`)
 
 // plan is the command of a server, and what is known of its addresses before it starts.
 type plan struct {

@@ -62,11 +62,15 @@ func Run(ctx context.Context, options ...StartOption) (*Server, error) {
 	if err := s.command.Start(); err != nil {
 		return nil, fmt.Errorf("the coordinator cannot be started (%w); %s", err, remedy)
 	}
-	ready := make(chan struct{})
-	go s.read(output, ready)
+	ready, drained := make(chan struct{}), make(chan struct{})
+	go func() {
+		s.read(output, ready)
+		close(drained)
+	}()
 	go func() {
 		_ = s.command.Wait()
 		_ = input.Close()
+		<-drained // whoever waits for the end quotes the log
 		close(s.ended)
 	}()
 	select {

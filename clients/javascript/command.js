@@ -3,7 +3,7 @@
 import { createServer } from "node:net";
 
 const SERVE = ["serve", "--profile", "test", "--end-with-stdin", "--data-dir", ":memory:"];
-const SECRET = /password|secret|token|jaas/;
+const SECRET = /password|secret|token|jaas|keystore\.key/;
 
 /** Return the words of the command, and the addresses if they are known before the start. */
 export async function commandOf({ command, binary, image }, topics, settings) {

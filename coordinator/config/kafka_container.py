@@ -10,7 +10,7 @@ Pure: mappings in, mappings out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -76,10 +76,13 @@ def _translate_listeners(variables: dict[str, str], note: Note) -> None:
         if kept != entries:
             dropped += [entry for entry in entries if entry not in kept and name == _LISTENERS]
             variables[name] = ",".join(kept)
+    listeners = {entry.partition(_SCHEME)[0].upper() for entry in _entries(variables.get(_LISTENERS, ""))}
     for name in list(variables):
-        if name.upper().startswith(tuple(f"KAFKA_LISTENER_NAME_{each}_" for each in controllers)):
+        if _is_about(name, controllers) and not _is_about(name, listeners):
             dropped.append(name)
             del variables[name]
+    if not variables.get(_LISTENERS):
+        variables.pop(_LISTENERS, None)
     if dropped:
         note(f"ignored {', '.join(dropped)}, because there is no controller here")
     advertised = _entries(variables.get(_ADVERTISED, ""))
@@ -91,6 +94,11 @@ def _translate_listeners(variables: dict[str, str], note: Note) -> None:
         variables[_LISTENERS] = ",".join(_on_all_interfaces(entry) for entry in advertised)
     own_name = variables.get("HOSTNAME", "")  # of the container, set by the engine
     variables[_ADVERTISED] = ",".join(entry.replace("://:", f"://{own_name}:") for entry in advertised)
+
+
+def _is_about(variable: str, listeners: Iterable[str]) -> bool:
+    """Return True if a variable is a setting of one of these listeners."""
+    return variable.upper().startswith(tuple(f"KAFKA_LISTENER_NAME_{each}_" for each in listeners))
 
 
 def _entries(text: str) -> list[str]:

@@ -177,15 +177,19 @@ class VerbRoute:
         if self._running >= self._most_running:
             sentence = b'{"error":"%d verbs run already, wait for one to end"}' % self._most_running
             return _json(HTTPStatus.SERVICE_UNAVAILABLE, sentence)
-        path, _, query = request.raw_path.partition("?")
+        self._running += 1  # from now on, because its form may come slowly
+        begun = False
         try:
             form = (await request.read()).decode("ascii")
+            begun = True
         except web.HTTPRequestEntityTooLarge:
             return _json(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, LARGE_FORM)
         except UnicodeDecodeError:
             return _json(HTTPStatus.BAD_REQUEST, NO_FORM)
+        finally:
+            self._running -= not begun
+        path, _, query = request.raw_path.partition("?")
         query = "&".join(filter(None, (query, form)))
-        self._running += 1
         running = in_thread(partial(self._commands, path, query, request.headers), "http-command")
         running.add_done_callback(self._ended)
         status, body = await asyncio.shield(running)  # a verb goes on when its client has gone

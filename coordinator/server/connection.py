@@ -655,6 +655,7 @@ class Connection(asyncio.Protocol):
                     self._remember_commit(frame, body, request, slot, route)
                 return ended_s
             self._parked = slot
+            slot.is_followed = bool(self._waiting) and not self._waiting[0].startswith(FETCH_KEY)
             if slot.held is None:
                 return ended_s
             slot.received_s = 0.0  # what its client waits for is news, not the server

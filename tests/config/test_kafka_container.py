@@ -67,6 +67,24 @@ def test_the_listener_of_a_controller_is_left_out_by_its_name() -> None:
     ]
 
 
+def test_a_listener_whose_name_begins_with_that_of_a_controller_keeps_its_settings() -> None:
+    variables = translated(
+        {
+            "KAFKA_CONTROLLER_LISTENER_NAMES": "SASL",
+            "KAFKA_LISTENERS": "SASL://:9093,SASL_PLAIN://:9092",
+            "KAFKA_LISTENER_NAME_SASL_PLAIN_SASL_ENABLED_MECHANISMS": "PLAIN",
+            "KAFKA_LISTENER_NAME_SASL_SASL_ENABLED_MECHANISMS": "PLAIN",
+        },
+        lambda _: None,
+    )
+    assert "KAFKA_LISTENER_NAME_SASL_PLAIN_SASL_ENABLED_MECHANISMS" in variables
+    assert "KAFKA_LISTENER_NAME_SASL_SASL_ENABLED_MECHANISMS" not in variables
+
+
+def test_a_controller_alone_leaves_the_listener_of_the_image() -> None:
+    assert "KAFKA_LISTENERS" not in translated({"KAFKA_LISTENERS": "CONTROLLER://:9093"}, lambda _: None)
+
+
 def test_a_variable_of_this_program_is_stronger_than_those_of_kafka() -> None:
     config, _ = settings(
         {"COORDINATOR_LISTENERS": ":7", "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://h:8", "COORDINATOR_CLUSTER_ID": "a"}

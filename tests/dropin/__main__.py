@@ -88,7 +88,7 @@ def main() -> int:
             continue
         try:
             outcomes.append(examine(language, project, results, arguments.repeats))
-        except (PrepareError, subprocess.CalledProcessError) as error:  # the others are run nevertheless
+        except (PrepareError, subprocess.SubprocessError) as error:  # the others are run nevertheless
             broken.append(f"{project.name} could not be run: {error}")
             print(broken[-1], flush=True)
         else:

@@ -13,6 +13,7 @@ from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.commit_template import RepeatedCommit
 from coordinator.core.offsets.store import OffsetStore
 from coordinator.core.topics.fetch import SLOTS_PER_STEP
+from coordinator.server import connection
 from coordinator.server.api import fetch as fetch_api
 from coordinator.server.api.handler import Handle
 from coordinator.server.api.node import Node
@@ -514,8 +515,12 @@ def test_a_request_behind_a_fetch_is_answered_soon_when_the_round_has_no_time_fo
     assert kinds(reader) == ["FetchResponse", "MetadataResponse", "MetadataResponse"]
 
 
-def test_a_fetch_that_takes_steps_does_not_wait_when_a_request_is_behind_it() -> None:
-    edge = Edge(READERS)
+@pytest.mark.parametrize("long_decoding_s", [0.0, 60.0])  # it is handled in a turn of its own, or at once
+def test_a_fetch_that_takes_steps_does_not_wait_when_a_request_is_behind_it(
+    long_decoding_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "LONG_DECODING_S", long_decoding_s)
+    edge = Edge(READERS, is_timed=True)
     reader = reader_of(edge)
     long = fetch_request({("orders", 0): 0}, max_wait_ms=500)
     long.topics[0].partitions *= SLOTS_PER_STEP + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import logging
+import socket
 import threading
 from collections.abc import Iterator
 from email.message import Message
@@ -24,6 +25,7 @@ from coordinator.testing import Coordinator, daemon
 from coordinator.testing import http as verbs_http
 from coordinator.testing.http import VerbCommands
 from coordinator.testing.verbs import Verbs
+from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.integration
 ORDERS = "orders"
@@ -176,3 +178,28 @@ def test_as_many_verbs_as_there_are_slots() -> None:
         assert post(port) == (404, {"error": NO_VERBS})
     finally:
         without.close()
+
+
+def test_verbs_whose_form_is_still_to_come_count_until_their_clients_go() -> None:
+    def post(port: int) -> tuple[int, Any]:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.request("POST", "/test/groups")
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer.status, body
+
+    config = Config(http_listen="127.0.0.1:0", test_verbs_max_running=2)
+    ready = ServerStatus(True, "")
+    server = HttpPort(Address("127.0.0.1", 0), config, HttpParts(lambda: ready, lambda *_: (HTTPStatus.OK, b"[]")))
+    _, port = server.start()
+    slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(2)]
+    try:
+        for each in slow:
+            each.sendall(b"POST /test/groups HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nname")
+        eventually(lambda: post(port)[0] == HTTPStatus.SERVICE_UNAVAILABLE, "a refusal")
+        for each in slow:
+            each.close()
+        eventually(lambda: post(port)[0] == HTTPStatus.OK, "room for another verb")
+    finally:
+        server.close()

@@ -287,12 +287,7 @@ class Fetch:
             elif slot.read_position >= 0:
                 slot.start_position = slot.read_position - len(data)
         total = sum(len(slot.result.records or b"") for slot in self.slots)
-        if (
-            self._is_final
-            or total >= self.min_bytes
-            or self._is_over(out)
-            or self.is_satisfied()
-        ):
+        if self._is_final or total >= self.min_bytes or self._is_over(out) or self.is_satisfied():
             out.reply(self.ticket, self.response)
             return
         for slot in self.slots:

@@ -21,6 +21,7 @@ from coordinator.core.topics.produce_verification import (
     errors_of,
     transactional_producers,
 )
+from coordinator.core.topics.sequences import NO_TIMESTAMP
 from coordinator.core.topics.transactional_batches import BUMPS_EPOCH, marker_batch
 from protocol.error_codes import ErrorCode
 from protocol.errors import DecodeError
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from coordinator.core.topics.catalogue import Catalogue
     from coordinator.core.topics.effects import Outbox, VerifyTransaction
     from coordinator.core.topics.partition import AppendWaiter, Partition, PendingBatch
+    from coordinator.core.topics.settings import TopicSettings
     from protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
     from protocol.messages.write_txn_markers import WritableTxnMarker
 
@@ -204,7 +206,7 @@ class Producing:
             verify(records, 0, header)
         except DecodeError as failure:
             return ErrorCode.CORRUPT_MESSAGE, str(failure)
-        error, reason = _check_records(header)
+        error, reason = _check_records(header, topic.settings)
         if error is not ErrorCode.NONE:
             waiter.response.log_start_offset = partition.log_start_offset
             return error, reason
@@ -425,7 +427,7 @@ def _check_batch(header: BatchHeader, size: int, max_bytes: int) -> tuple[ErrorC
     return ErrorCode.NONE, None
 
 
-def _check_records(header: BatchHeader) -> tuple[ErrorCode, str | None]:
+def _check_records(header: BatchHeader, settings: TopicSettings) -> tuple[ErrorCode, str | None]:
     """Check the header after the checksum."""
     count = header.record_count
     if count == 0 or count != header.last_offset_delta + 1:
@@ -439,4 +441,6 @@ def _check_records(header: BatchHeader) -> tuple[ErrorCode, str | None]:
         return ErrorCode.INVALID_RECORD, f"producer {header.producer_id} sent no sequence number"
     if header.codec > _ZSTD:
         return ErrorCode.INVALID_RECORD, f"there is no compression codec {header.codec}"
+    if header.has_log_append_time and (settings.has_append_time or header.max_timestamp == NO_TIMESTAMP):
+        return ErrorCode.INVALID_TIMESTAMP, "One or more records have been rejected due to invalid timestamp"
     return ErrorCode.NONE, None

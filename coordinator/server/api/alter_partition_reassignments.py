@@ -34,5 +34,8 @@ API = Api(
     chunked=((0, Array("responses", is_owned=True, of=Array("partitions", is_owned=True))),),
     amplifies=True,
     does="Partitions stay where they are; to name the node that a partition is on changes nothing and succeeds.",
-    refuses="Any other node, and more than one: INVALID_REPLICA_ASSIGNMENT. To cancel: NO_REASSIGNMENT_IN_PROGRESS.",
+    refuses=(
+        "Any other node, and more than one: INVALID_REPLICA_ASSIGNMENT; more than one, where the number of replicas "
+        "must not change: INVALID_REPLICATION_FACTOR. To cancel: NO_REASSIGNMENT_IN_PROGRESS."
+    ),
 )

@@ -206,6 +206,7 @@ ROWS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             "A batch that a client must not write: of an old format, with control records, without a sequence number.",
             "Fails with an error.",
         ),
+        "INVALID_TIMESTAMP": ("A batch says that its timestamps are those of its append.", "Fails with an error."),
         "INVALID_REQUIRED_ACKS": ("`acks` is none of 0, 1 and -1.", "Fails with an error."),
         "UNSUPPORTED_COMPRESSION_TYPE": (
             "zstd in a version of Produce, Fetch or PushTelemetry that cannot have it.",
@@ -224,7 +225,7 @@ ROWS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "TOPIC_ALREADY_EXISTS": ("A topic has this name.", "An admin client reports it."),
         "INVALID_PARTITIONS": ("The number of partitions is not positive, or not more than before.", "Reports it."),
         "INVALID_REPLICATION_FACTOR": (
-            "More than 1: a topic has one replica.",
+            "A topic, or a partition that is reassigned, with more than 1: a topic has one replica.",
             "Reports it. Ask for 1, or for -1.",
         ),
         "INVALID_REPLICA_ASSIGNMENT": (

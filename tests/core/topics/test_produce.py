@@ -76,6 +76,24 @@ def test_batch_of_a_topic_with_log_append_time_gets_the_time_of_the_append(world
     assert (found.timestamp, found.offset, missing.offset) == (first_ms, 0, -1)
 
 
+@pytest.mark.parametrize(
+    ("topic", "timestamp", "error"),
+    [
+        ("logs", 5, ErrorCode.INVALID_TIMESTAMP),
+        ("orders", -1, ErrorCode.INVALID_TIMESTAMP),
+        ("orders", 5, ErrorCode.NONE),
+    ],
+)
+def test_producer_must_not_say_that_the_timestamps_are_of_the_log(
+    world: TopicsWorld, topic: str, timestamp: int, error: ErrorCode
+) -> None:
+    """Source: LogValidator.validateTimestamp."""
+    world.create("logs", message_timestamp_type="LogAppendTime")
+    sent = bytearray(batch(b"x", timestamp=timestamp))
+    sent[22] |= 0x08
+    assert produce(world, resealed(bytes(sent)), topic=topic).error_code == error
+
+
 def test_topics_inherit_log_append_time_from_the_server() -> None:
     world = TopicsWorld(log_message_timestamp_type="LogAppendTime")
     world.create("orders")

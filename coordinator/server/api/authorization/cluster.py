@@ -105,13 +105,16 @@ def _elect_leaders(request: ElectLeadersRequest) -> ElectLeadersResponse:
 
 
 def _alter_replica_log_dirs(request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+    refused: dict[str, dict[int, None]] = {}
+    for directory in request.dirs:
+        for each in directory.topics:
+            refused.setdefault(each.name, {}).update(dict.fromkeys(each.partitions))
     return AlterReplicaLogDirsResponse(
         results=[
             AlterReplicaLogDirTopicResult(
-                each.name, [AlterReplicaLogDirPartitionResult(index, REFUSED) for index in each.partitions]
+                name, [AlterReplicaLogDirPartitionResult(index, REFUSED) for index in indexes]
             )
-            for directory in request.dirs
-            for each in directory.topics
+            for name, indexes in refused.items()
         ]
     )
 
