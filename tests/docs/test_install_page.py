@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -13,16 +11,15 @@ import pytest
 
 from coordinator.version import DISTRIBUTION
 from tests.docs.blocks import Block, blocks
-from tests.docs.stage import NOT_A_NEWCOMERS
 from tests.docs.terminals import Foreground
-from tests.support.built import CALM, DIST, require_binary, require_wheels
+from tests.support.built import DIST, require_binary, require_wheels
 from tests.support.eventually import eventually
 from tests.support.first_partition import consumer_with_all
 from tests.support.machine_tools import not_run, require_tool
+from tests.support.newcomer import newcomer
 from tests.support.nodes import free_ports
 
 PAGE = "docs/install.md"
-PROGRAMS = Path(sys.executable).parent
 STARTS = {block.name: block for block in blocks(PAGE) if "coordinator serve" in block.text}
 EXEMPT = {
     "make wheels # dist/: the sdist, a wheel for every Python, a": (
@@ -67,22 +64,6 @@ def test_a_client_gets_its_first_partition(block: Block, tmp_path: Path) -> None
         assert "Traceback" not in daemon.screen
     finally:
         daemon.close()
-
-
-def newcomer(home: Path) -> dict[str, str]:
-    """Return the environment of a user who has pipx and uv, and no settings of this project."""
-    kept = {name: value for name, value in CALM.items() if not name.startswith((*NOT_A_NEWCOMERS, "PIPX_", "XDG_"))}
-    return {
-        **kept,
-        "HOME": str(home),
-        "TMPDIR": str(home),
-        "PATH": f"{PROGRAMS}{os.pathsep}{CALM['PATH']}",
-        "COORDINATOR_HTTP_LISTEN": "off",
-        "COORDINATOR_GROUP_INITIAL_REBALANCE_DELAY_MS": "0",
-        "UV_CACHE_DIR": str(home / "uv"),
-        "UV_PYTHON": sys.executable,
-        "UV_PYTHON_DOWNLOADS": "never",
-    }
 
 
 def test_the_table_of_extras_has_each_one_a_user_may_want() -> None:

@@ -21,6 +21,7 @@ GENERATED: Final = (
     "cli-reference.md",
     "clients.md",
     "configuration.md",
+    "drop-in.md",
     "errors.md",
     "incidents.md",
     "measurements.md",
