@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.conformance.kafka import cache_dir, jars, release
 from tests.dropin.model import Language, Project
 from tests.dropin.outcome import SERVERS, Outcome, outcome_of, result_file, stem
-from tests.dropin.page import page, report
+from tests.dropin.page import page, report, unused
 from tests.dropin.processes import PrepareError
 from tests.dropin.table import LANGUAGES
 
@@ -93,7 +93,7 @@ def main() -> int:
             print(broken[-1], flush=True)
         else:
             print(report(outcomes[-1:]), flush=True)
-    print(report(outcomes), *broken, f"What the tests printed is in {results}", sep="\n")
+    print(report(outcomes), *unused(outcomes), *broken, f"What the tests printed is in {results}", sep="\n")
     if arguments.page is not None:
         arguments.page.write_text(page(outcomes, release()), encoding="utf-8")
     return 1 if broken or any(each.unexplained for each in outcomes) else 0

@@ -57,9 +57,16 @@ def report(outcomes: list[Outcome]) -> str:
     for title, tests in (("Verdicts that differ", _differing), ("Unsteady tests", _unsteady)):
         rows = [row for each in outcomes for row in tests(each)]
         lines += [f"## {title}", "", *(rows or ["None."]), ""]
-    unused = [f"{each.project.name}: {why}" for each in outcomes for why in each.unused_explanations]
-    lines += [f"Not needed any more, so take it out of its row: {each}" for each in unused]
     return "\n".join(lines)
+
+
+def unused(outcomes: list[Outcome]) -> list[str]:
+    """Return a line for each explanation in a row that explained nothing."""
+    return [
+        f"This explanation was not needed: {each.project.name}: {why}"
+        for each in outcomes
+        for why in each.unused_explanations
+    ]
 
 
 def page(outcomes: list[Outcome], release: str) -> str:

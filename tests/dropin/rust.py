@@ -33,13 +33,6 @@ PROJECTS: Final = (
             "them before that.",
         },
     ),
-    Project(
-        "rskafka",
-        "0.6.0",
-        tests=("--test", "client", "--test", "consumer", "--test", "produce_consume", "--test", "producer"),
-        environment={"TEST_INTEGRATION": "1", "KAFKA_CONNECT": ADDRESS, "TEST_BROKER_IMPL": "kafka"},
-        settings={"auto.create.topics.enable": "false"},
-    ),
 )
 _DEPENDENT: Final = """[package]
 name = "dependent"
