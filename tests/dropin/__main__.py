@@ -46,7 +46,7 @@ def run_once(project: Project, folder: Path, results: Path, number: int) -> None
 
 
 def examine(language: Language, project: Project, results: Path, repeats: int) -> Outcome:
-    """Run a project, and again while verdicts differ without an explanation."""
+    """Run a project, and again while verdicts differ without an explanation. Raises PrepareError without a verdict."""
     print(f"{project.name} {project.version}: fetching and building ...", flush=True)
     folder = prepared(language, project)
     for old in results.glob(f"{stem(project)}.*"):
@@ -56,7 +56,10 @@ def examine(language: Language, project: Project, results: Path, repeats: int) -
         run_once(project, folder, results, number)
         if not outcome_of(project, language.name, results).unexplained:
             break
-    return outcome_of(project, language.name, results)
+    outcome = outcome_of(project, language.name, results)
+    if not outcome.tests:
+        raise PrepareError(f"no test gave a verdict; what was printed is in {results}")
+    return outcome
 
 
 def main() -> int:

@@ -54,7 +54,7 @@ def _prepare(project: Project, folder: Path) -> None:
     (source,) = (folder / "unpacked").iterdir()
     shutil.move(source, folder / "source")
     edit(folder / "source", project.edits)
-    npm = ["npm", "install", "--no-audit", "--no-fund", "--omit=dev"]
+    npm = ["npm", "install", "--no-audit", "--no-fund", "--omit=dev", "--save-prod"]
     prepare([*npm, *project.packages], folder / "source", environment)
     prepare(["npm", "run", "install", "--if-present"], folder / "source", environment)  # compiles what is native
 
