@@ -62,8 +62,9 @@ PROJECTS: Final = (
             "--scan-classpath=jars/kafka-clients-integration-tests-4.3.1-test.jar",
             "--include-engine=junit-jupiter",
             "--config=junit.jupiter.extensions.autodetection.enabled=true",
-            # The others look into brokers, stop them, or need settings of their own.
-            "--include-classname=.*[.](Plaintext(?!ConsumerPoll)|.*(Fence|ProducerIntegration)).*",
+            # The others look into brokers, stop them, or need settings of their own; those of subscriptions by pattern
+            # find the topics of all tests before, and take longer than a run may at Kafka.
+            "--include-classname=.*[.](Plaintext(?!ConsumerPoll|ConsumerSubscription)|.*(Fence|ProducerIntegration)).*",
             # A race in the client: KAFKA-18031.
             "--exclude-methodname=.*CloseLeavesGroupOnInterrupt.*",
         ),
