@@ -26,7 +26,7 @@ from tests.dropin.table import LANGUAGES
 def prepared(language: Language, project: Project) -> Path:
     """Return the folder of a project that was fetched and built; it is kept outside the repository."""
     own = [file.read_text() for file in sorted(language.own.rglob("*.*"))] if language.own else []
-    edited = (project.packages, project.edits, project.files, own)
+    edited = (project.packages, project.edits, project.files, project.tests, own)  # tests: what compilers build
     row = repr((project.name, project.version, edited, sys.version_info[:2]))
     folder = cache_dir() / "drop-in" / f"{stem(project)}-{hashlib.sha256(row.encode()).hexdigest()[:10]}"
     if not (folder / ".ready").exists():

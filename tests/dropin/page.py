@@ -22,7 +22,8 @@ INTRODUCTION: Final = """# Tests of other projects
 Kafka {release} and against this server. A row has only what differs: an address, tests that need several brokers or
 proxies, names of nodes. Each run is in a network namespace with nothing but loopback. Both servers have
 `group.initial.rebalance.delay.ms=0` and otherwise their defaults, and what a project's own Compose file sets.
-The times are those from the start of the server to the end of the tests, on two cores.
+The times are those from the start of the server to the end of the tests, on two cores. Most tests spend most of theirs
+in pauses and timeouts of their own, which no server shortens.
 
 *Differ* counts tests whose verdicts on one server never are those on the other, in up to three runs.
 *Unsteady* are those that gave one server two verdicts.
