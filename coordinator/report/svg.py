@@ -15,18 +15,23 @@ GREY: Final = "#8a96a3"
 COLOURS: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#7a6fac", "#8c8c00", "#8a96a3")
 
 
+def _amount(value: float) -> str:
+    """Return a number with the digits that tell it from 0."""
+    return f"{value:,.0f}".replace(",", " ") if value >= 10 else f"{value:.2g}"
+
+
 def stacked(days: Sequence[str], series: Mapping[str, Sequence[float]], unit: str) -> str:
     """Return a bar for each day, in parts by name, with a legend. `series` has a number for each day."""
     height, low = 220, 190
     most = max((sum(values) for values in zip(*series.values(), strict=True)), default=0) or 1
     step = (WIDTH - LEFT) / max(len(days), 1)
-    parts = [_text(LEFT - 8, 24, f"{most:,.0f} {unit}".replace(",", " "), "end"), _text(LEFT - 8, low, "0", "end")]
+    parts = [_text(LEFT - 8, 24, f"{_amount(most)} {unit}", "end"), _text(LEFT - 8, low, "0", "end")]
     for number, day in enumerate(days):
         x, y = LEFT + number * step, float(low)
         for colour, (name, values) in zip(_cycle(len(series)), series.items(), strict=True):
             size = values[number] / most * (low - 20)
             y -= size
-            title = f"{day}, {name}: {values[number]:,.1f} {unit}"
+            title = f"{day}, {name}: {_amount(values[number])} {unit}"
             parts.append(_box(x + 1, y, step - 2, size, colour, title))
         if number % (len(days) // 15 + 1) == 0:
             parts.append(_text(x + step / 2, low + 16, day[5:], "middle"))

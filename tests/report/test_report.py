@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.report import svg
 from coordinator.report.html import page
 from coordinator.report.report import LINES, GroupsReport
 from coordinator.report.words import cost, number, partition_time
@@ -112,3 +113,9 @@ def test_costs_are_words() -> None:
         "100 partition-hours",
     ]
     assert [number(each) for each in (0, 2.5, 12.4, 1_234_567)] == ["0", "2.5", "12", "1 234 567"]
+
+
+def test_a_loss_of_less_than_a_minute_has_a_scale() -> None:
+    drawn = svg.stacked(["11-29"], {"scaling": [0.005]}, "minutes")
+    assert ">0.005 minutes<" in drawn and ">0 minutes<" not in drawn
+    assert ">1 234 minutes<" in svg.stacked(["11-29"], {"scaling": [1234.0]}, "minutes")
