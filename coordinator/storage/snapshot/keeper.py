@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from coordinator.processes.child_process import Children
     from coordinator.storage.log.fs import FileSystem
     from coordinator.storage.log.log import Log
+    from coordinator.storage.log.segment import Segment
     from coordinator.storage.offsets_log import OffsetsLog
 
 LOG: Final = logging.getLogger("coordinator.snapshot")
@@ -56,6 +57,11 @@ class SnapshotCounters:
     replayed_records: int = 0
     written: int = 0
     failed: int = 0
+
+
+def _is_changed(log: Log, segments: tuple[Segment, ...]) -> bool:
+    """Return True if a compaction or a retention replaced files meanwhile: the next look makes the snapshot."""
+    return log.is_swapping or log.segments[: len(segments)] != segments
 
 
 class Snapshots:
@@ -216,20 +222,18 @@ class Snapshots:
             was_compacted = self._note_compaction(partition, log) and not failed_at
             if log.size_bytes < (self._config.offsets_snapshot_min_bytes if was_compacted else least):
                 continue
+            segments = log.segments
             try:
                 order, segments = order_for(self._fs, log, partition)
                 if order.tail_bytes < least + failed_at and not was_compacted:
                     continue
                 started = self._monotonic()
                 drafted = self._drafted(order)
-                now = log.segments
-                if now[: len(segments)] != segments:
-                    raise SnapshotError(
-                        "its log was compacted meanwhile"
-                    )  # the child may have read old and new segments
+                if _is_changed(log, segments):  # the child may have read old and new segments
+                    continue
                 file.promote(self._fs, log.directory)
             except Exception as error:
-                if not self._is_closing:
+                if not self._is_closing and not _is_changed(log, segments):
                     self._failed_at[partition] = self._failed_at.get(partition, 0) + least
                     self._note_failure(partition, error)
                 continue
